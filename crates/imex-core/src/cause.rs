@@ -1,0 +1,132 @@
+//! Why a link is not connected: what an operator is told.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::MapDifference;
+
+/// Why a link is not connected, as its own node knows it. Its text reads after "because".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// No attempt has ended yet.
+    NotTriedYet,
+    /// The host name in the map did not resolve.
+    NameUnknown,
+    /// No connection could be made.
+    Unreachable(Unreachable),
+    /// The peer answered, with another version.
+    VersionDiffers {
+        /// What this node runs.
+        ours: Arc<str>,
+        /// What the peer runs.
+        theirs: Arc<str>,
+    },
+    /// The peer answered, with another node map.
+    MapDiffers {
+        /// Where the maps differ, the first few places.
+        differences: Arc<[MapDifference]>,
+    },
+    /// The node map is the same, but the answer came from a node with another id, or not from its address.
+    NotAtItsAddress {
+        /// The id that the peer claims.
+        claimed: u16,
+    },
+    /// The address belongs to a member of another domain.
+    OtherDomain,
+    /// The peer closed the connection, or its machine reset it.
+    ConnectionReset,
+    /// The peer stopped answering.
+    Silent,
+    /// The peer said that it was leaving.
+    Left,
+    /// The peer is leaving and accepts nobody.
+    Leaving,
+    /// The peer broke the rules of the protocol.
+    Violation(Violation),
+}
+
+/// Why no connection could be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unreachable {
+    /// The machine answered that nobody listens there.
+    PortClosed,
+    /// Nothing came back in time.
+    TimedOut,
+    /// There is no route to the address.
+    NoRoute,
+    /// The connection was made but broke before the peer introduced itself.
+    Broken,
+    /// This machine could not start the attempt: out of descriptors, ports or memory.
+    Local,
+}
+
+/// How a peer broke the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Violation {
+    /// Something other than a hello came first.
+    NoHello,
+    /// A hello came again.
+    SecondHello,
+    /// A message was not of a known form, or out of its range.
+    Malformed,
+    /// A message was larger than allowed.
+    TooLarge,
+    /// It does not take what it is sent, and the bounded queue towards it is full.
+    NotReading,
+    /// The answer came from an instance that is known to have ended.
+    EndedInstance,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::NotTriedYet => f.write_str("no attempt has ended yet"),
+            Cause::NameUnknown => f.write_str("its host name does not resolve"),
+            Cause::Unreachable(why) => write!(f, "{why}"),
+            Cause::VersionDiffers { ours, theirs } => write!(f, "it runs {theirs}, this node runs {ours}"),
+            Cause::MapDiffers { differences } => write_differences(f, differences),
+            Cause::NotAtItsAddress { claimed } => {
+                write!(f, "the node at this address calls itself node {claimed}")
+            }
+            Cause::OtherDomain => f.write_str("its address belongs to another domain"),
+            Cause::ConnectionReset => f.write_str("it closed the connection"),
+            Cause::Silent => f.write_str("it stopped answering"),
+            Cause::Left => f.write_str("it left the domain"),
+            Cause::Leaving => f.write_str("it is shutting down"),
+            Cause::Violation(how) => write!(f, "it broke the protocol: {how}"),
+        }
+    }
+}
+
+fn write_differences(f: &mut fmt::Formatter<'_>, differences: &[MapDifference]) -> fmt::Result {
+    f.write_str("its node map differs")?;
+    for (n, difference) in differences.iter().enumerate() {
+        write!(f, "{} {difference}", if n == 0 { ":" } else { ";" })?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unreachable::PortClosed => "nobody listens on its port",
+            Unreachable::TimedOut => "its machine does not answer",
+            Unreachable::NoRoute => "there is no route to it",
+            Unreachable::Broken => "the connection broke before it introduced itself",
+            Unreachable::Local => "this machine is out of descriptors, ports or memory",
+        })
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Violation::NoHello => "it did not introduce itself first",
+            Violation::SecondHello => "it introduced itself twice",
+            Violation::Malformed => "it sent a malformed message",
+            Violation::TooLarge => "it sent a message over the size limit",
+            Violation::NotReading => "it does not read what it is sent",
+            Violation::EndedInstance => "an instance answered that had ended",
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! What outsiders may see: rows, tables, and on what evidence.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{Cause, DomainState, LinkState, NodeId, NodeState};
+
+/// What a node says of one of its links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkReport {
+    /// The cell.
+    pub state: LinkState,
+    /// Why it is not connected; `None` when it is.
+    pub cause: Option<Cause>,
+    /// How long it has been in this state.
+    pub since: Duration,
+}
+
+/// The whole domain as one node can show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DomainTable {
+    /// The node whose view this is; `None` when the viewer is a tool that asked the nodes itself.
+    pub viewer: Option<NodeId>,
+    /// One row per node of the map, in order.
+    pub rows: Vec<NodeRow>,
+    /// What the rows add up to.
+    pub state: DomainState,
+}
+
+/// One node of a [`DomainTable`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeRow {
+    /// The entry of the node map, as written.
+    pub address: Arc<str>,
+    /// The node's state, UNAVAILABLE if it does not answer.
+    pub state: NodeState,
+    /// Its driver version or `NO_GPU`; empty if it does not answer.
+    pub version: Arc<str>,
+    /// How the row is known.
+    pub evidence: Evidence,
+    /// One report per node of the map, in order; all [`LinkState::Invalid`] if the node does not answer.
+    pub links: Vec<LinkReport>,
+}
+
+/// How a row is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Evidence {
+    /// It is the viewer's own.
+    Own,
+    /// The node reported that its row is complete.
+    Reported,
+    /// The node was asked and answered.
+    Asked,
+    /// The node did not answer.
+    NoAnswer,
+}
+
+impl DomainTable {
+    /// What rows add up to: UP, DOWN or DEGRADED as [`DomainState`] defines them.
+    pub fn judge(rows: &[NodeRow]) -> DomainState {
+        let ready = rows.iter().filter(|row| row.state == NodeState::Ready).count();
+        let connected = |row: &NodeRow| row.links.iter().all(|link| link.state == LinkState::Connected);
+        if ready == 0 {
+            DomainState::Down
+        } else if ready == rows.len() && rows.iter().all(connected) {
+            DomainState::Up
+        } else {
+            DomainState::Degraded
+        }
+    }
+}
+
+impl NodeRow {
+    /// The row of a node that does not answer, in a map of `len` nodes.
+    pub fn no_answer(address: Arc<str>, len: usize) -> Self {
+        let unknown = LinkReport { state: LinkState::Invalid, cause: None, since: Duration::ZERO };
+        NodeRow {
+            address,
+            state: NodeState::Unavailable,
+            version: "".into(),
+            evidence: Evidence::NoAnswer,
+            links: vec![unknown; len],
+        }
+    }
+}
