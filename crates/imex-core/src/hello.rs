@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::{BootId, DomainToken, InstanceId, MapDigest, NodeId};
+use crate::{BootId, DomainToken, InstanceId, MapDigest, NodeId, NodeMap};
 
 /// The version of the peer protocol that this crate speaks. Daemons with different numbers refuse each other (`!V!`).
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -34,6 +34,8 @@ pub struct Introduction {
     pub digest: MapDigest,
     /// The sender's domain token.
     pub token: DomainToken,
+    /// The name of the sender's machine, for people; may be empty.
+    pub host: Arc<str>,
 }
 
 /// Why an introduction is not acceptable whatever the map says.
@@ -44,6 +46,12 @@ pub enum HelloError {
     Version {
         /// Which one.
         field: &'static str,
+        /// The first characters of what was sent.
+        found: String,
+    },
+    /// The host name is too long or not printable.
+    #[error("host name {found:?} is not at most {max} printable ASCII characters", max = NodeMap::MAX_ENTRY_BYTES)]
+    Host {
         /// The first characters of what was sent.
         found: String,
     },
@@ -59,6 +67,7 @@ impl Hello {
     pub fn check(introduction: Introduction) -> Result<Self, HelloError> {
         check_version("software", &introduction.software)?;
         check_version("driver", &introduction.driver)?;
+        check_host(&introduction.host)?;
         Ok(Hello(introduction))
     }
 
@@ -86,7 +95,19 @@ impl Hello {
 fn check_version(field: &'static str, text: &str) -> Result<(), HelloError> {
     let printable = text.chars().all(|c| c.is_ascii_graphic() || c == ' ');
     if text.is_empty() || text.len() > Hello::MAX_VERSION_BYTES || !printable {
-        return Err(HelloError::Version { field, found: text.chars().take(16).collect() });
+        return Err(HelloError::Version {
+            field,
+            found: text.chars().take(16).collect(),
+        });
+    }
+    Ok(())
+}
+
+fn check_host(text: &str) -> Result<(), HelloError> {
+    if text.len() > NodeMap::MAX_ENTRY_BYTES || !text.chars().all(|c| c.is_ascii_graphic()) {
+        return Err(HelloError::Host {
+            found: text.chars().take(16).collect(),
+        });
     }
     Ok(())
 }

@@ -36,6 +36,8 @@ pub struct NodeRow {
     pub state: NodeState,
     /// Its driver version or `NO_GPU`; empty if it does not answer.
     pub version: Arc<str>,
+    /// The name of its machine as it told it; empty if it does not answer.
+    pub host: Arc<str>,
     /// How the row is known.
     pub evidence: Evidence,
     /// One report per node of the map, in order; all [`LinkState::Invalid`] if the node does not answer.
@@ -53,6 +55,19 @@ pub enum Evidence {
     Asked,
     /// The node did not answer.
     NoAnswer,
+}
+
+/// The domain in four numbers, as one node knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DomainSummary {
+    /// What they add up to.
+    pub state: DomainState,
+    /// How many nodes the map has.
+    pub nodes: usize,
+    /// How many of them are known to be READY.
+    pub ready: usize,
+    /// How many of them are known to have a complete row.
+    pub complete: usize,
 }
 
 impl DomainTable {
@@ -73,11 +88,16 @@ impl DomainTable {
 impl NodeRow {
     /// The row of a node that does not answer, in a map of `len` nodes.
     pub fn no_answer(address: Arc<str>, len: usize) -> Self {
-        let unknown = LinkReport { state: LinkState::Invalid, cause: None, since: Duration::ZERO };
+        let unknown = LinkReport {
+            state: LinkState::Invalid,
+            cause: None,
+            since: Duration::ZERO,
+        };
         NodeRow {
             address,
             state: NodeState::Unavailable,
             version: "".into(),
+            host: "".into(),
             evidence: Evidence::NoAnswer,
             links: vec![unknown; len],
         }
