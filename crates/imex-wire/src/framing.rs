@@ -1,0 +1,1 @@
+//! gRPC message framing.
