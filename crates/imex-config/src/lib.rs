@@ -1,1 +1,32 @@
-//! placeholder
+//! `config.cfg` and `nodes_config.cfg`: what is written in them, and what it means on this machine.
+//!
+//! What was written and what it means are two types. [`ServiceFile`] and [`NodeFile`] are the files, line by line;
+//! they look at nothing but bytes. [`Settings`] is their meaning for a daemon on one machine, [`ClientSettings`] for a
+//! control tool; they come from [`load`] and [`load_client`], which judge everything before anything is opened and
+//! report every [`Problem`] of both files in one run. What they ask of the machine goes through [`Machine`].
+//!
+//! Both parsers take arbitrary bytes and never panic: [`ServiceFile::parse`] and [`parse_nodes`] are the entry points
+//! for fuzzing.
+//!
+//! This crate never opens a port, never writes a log, and never waits except for the system's resolver.
+
+mod address;
+pub mod client;
+pub mod file;
+pub mod load;
+pub mod machine;
+pub mod nodes;
+pub mod problem;
+pub mod security;
+pub mod service;
+pub mod settings;
+pub mod text;
+
+pub use client::ClientSettings;
+pub use load::{ClientError, ClientLoaded, DEFAULT_CONFIG, Loaded, NodeMapUnreadable, load, load_client};
+pub use machine::{LocalAddress, Machine, ThisMachine};
+pub use nodes::{NodeAddress, NodeFile, parse_nodes};
+pub use problem::{Problem, Problems, Severity, Strictness};
+pub use security::Security;
+pub use service::ServiceFile;
+pub use settings::{Overrides, Settings};

@@ -1,0 +1,26 @@
+//! What a control tool needs of the same files: less, and more forgivingly.
+
+use std::path::PathBuf;
+
+use imex_core::{NodeId, NodeMap};
+
+use crate::nodes::NodeAddress;
+use crate::settings::CommandTcp;
+
+/// A control tool's settings.
+///
+/// Made by [`crate::load_client`] whenever both files can be read and the node map is one, even where a daemon would
+/// refuse to start: somebody who looks for the reason must get an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientSettings {
+    /// The domain's nodes.
+    pub map: NodeMap,
+    /// The same entries, parsed, in the same order.
+    pub addresses: Vec<NodeAddress>,
+    /// Which of them this machine is, if that is plain without looking up a name.
+    pub node: Option<NodeId>,
+    /// The local daemon's Unix socket.
+    pub socket: PathBuf,
+    /// The command service over TCP, if the file enables it: the port is that of the other nodes too.
+    pub tcp: Option<CommandTcp>,
+}

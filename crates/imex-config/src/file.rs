@@ -1,0 +1,73 @@
+//! Reading a whole file, with a bound and with a reason when it fails.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use thiserror::Error;
+
+use crate::text::TextError;
+
+/// Why a file was not read.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// There is none.
+    #[error("file does not exist")]
+    Missing,
+    /// This user may not read it.
+    #[error("permission to read the file is denied")]
+    Denied,
+    /// It is a folder.
+    #[error("is a folder, not a file")]
+    Folder,
+    /// It is a pipe, a device or a socket: reading it might never end.
+    #[error("is not a regular file")]
+    Special,
+    /// The system refused in another way.
+    #[error("file cannot be read")]
+    Io(#[source] io::Error),
+    /// It was read, but is no text.
+    #[error(transparent)]
+    Text(#[from] TextError),
+}
+
+impl FileError {
+    /// The line it is about, from 1.
+    pub fn line(&self) -> Option<usize> {
+        match self {
+            FileError::Text(error) => error.line(),
+            FileError::Missing
+            | FileError::Denied
+            | FileError::Folder
+            | FileError::Special
+            | FileError::Io(_) => None,
+        }
+    }
+
+    fn of(error: io::Error) -> Self {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "io::ErrorKind is foreign and open")]
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::Missing,
+            io::ErrorKind::PermissionDenied => FileError::Denied,
+            _ => FileError::Io(error),
+        }
+    }
+}
+
+/// Reads at most `max` bytes and one more, so that the parser sees that there are too many.
+pub(crate) fn read(path: &Path, max: usize) -> Result<Vec<u8>, FileError> {
+    // Judged before it is opened: opening a pipe waits for a writer.
+    let kind = path.metadata().map_err(FileError::of)?.file_type();
+    if kind.is_dir() {
+        return Err(FileError::Folder);
+    }
+    if !kind.is_file() {
+        return Err(FileError::Special);
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(FileError::of)?;
+    file.take(max as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(FileError::of)?;
+    Ok(bytes)
+}

@@ -1,0 +1,94 @@
+//! What resolving asks of the machine, as a trait so that tests need no machine.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::{IpAddr, ToSocketAddrs};
+
+/// The machine that the files are judged for.
+///
+/// `Sync` because host names are looked up side by side.
+pub trait Machine: Sync {
+    /// Every address of every interface.
+    fn addresses(&self) -> io::Result<Vec<LocalAddress>>;
+
+    /// The addresses of a host name. May take as long as the system's resolver does.
+    fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+
+    /// The value of an environment variable, for credentials that are kept there.
+    fn variable(&self, name: &str) -> Option<OsString>;
+}
+
+/// An address that this machine has.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LocalAddress {
+    /// The address.
+    pub address: IpAddr,
+    /// The interface that has it.
+    pub interface: String,
+    /// That interface's index, never 0: the scope id of link-local addresses.
+    pub index: u32,
+}
+
+/// The machine that this program runs on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThisMachine;
+
+impl Machine for ThisMachine {
+    fn addresses(&self) -> io::Result<Vec<LocalAddress>> {
+        let mut found = Vec::new();
+        for interface in nix::ifaddrs::getifaddrs()? {
+            let Some(address) = interface.address.as_ref().and_then(ip_of) else {
+                continue;
+            };
+            // An interface that vanished since the list was made has no address worth binding.
+            let Ok(index) = nix::net::if_::if_nametoindex(interface.interface_name.as_str()) else {
+                continue;
+            };
+            found.push(LocalAddress {
+                address,
+                interface: interface.interface_name,
+                index,
+            });
+        }
+        found.sort_by_key(|local| (local.index, local.address));
+        Ok(found)
+    }
+
+    fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let mut found: Vec<IpAddr> = (name, 0).to_socket_addrs()?.map(|address| address.ip()).collect();
+        found.dedup();
+        Ok(found)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place of this crate that reads the environment; tests have a machine of their own"
+    )]
+    fn variable(&self, name: &str) -> Option<OsString> {
+        std::env::var_os(name)
+    }
+}
+
+fn ip_of(address: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
+    let v4 = address.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
+    v4.or_else(|| address.as_sockaddr_in6().map(|v6| IpAddr::V6(v6.ip())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_a_loopback_address_with_an_interface() {
+        let found = ThisMachine.addresses().unwrap();
+        let loopback = found.iter().find(|local| local.address.is_loopback()).unwrap();
+        assert!(loopback.index > 0);
+        assert!(!loopback.interface.is_empty());
+    }
+
+    #[test]
+    fn a_literal_address_looks_up_to_itself() {
+        let literal: IpAddr = "127.0.0.9".parse().unwrap();
+        assert_eq!(ThisMachine.look_up("127.0.0.9").unwrap(), vec![literal]);
+    }
+}
