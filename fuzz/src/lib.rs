@@ -1,0 +1,13 @@
+//! What must hold for every input, as plain functions; each target in `targets/` hands one of them to libFuzzer.
+//!
+//! A function returns when all is well and panics when it is not.
+
+mod config_file;
+mod machine;
+mod node_map;
+mod peer_frame;
+
+pub use config_file::config_file;
+pub use machine::machine;
+pub use node_map::node_map;
+pub use peer_frame::peer_frame;
