@@ -1,2 +1,7 @@
-//! placeholder
-fn main() {}
+//! `cargo xtask`: see [`xtask`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    xtask::main()
+}

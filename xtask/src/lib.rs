@@ -1,0 +1,67 @@
+//! What is done to this repository rather than by it: checks, generated files, fuzzing, benchmarks.
+//!
+//! `cargo xtask verify` is all of CI. Each task is one file; each file says what must hold and why. Nothing here is
+//! shipped, and no other crate may use this one.
+
+mod check;
+mod clock;
+mod error;
+mod fuzz;
+mod generate;
+mod process;
+mod report;
+mod tree;
+mod verify;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::TaskError;
+use crate::report::Report;
+
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    about = "Checks, generates and measures"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run everything that must hold before a change is merged; this is all of CI
+    Verify(verify::Options),
+    /// Run the checks that need no compilation: named paths, crate arrows, style budget
+    Check,
+    /// Write the man pages, the completions and the example configuration
+    Generate(generate::Options),
+    /// Fuzz what comes from outside: files, peers' messages, commands
+    Fuzz(fuzz::Options),
+}
+
+/// Runs the task that the command line names.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut report = Report::new(io::stdout());
+    match run(arguments.task, &mut report) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report.failure(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task, report: &mut Report) -> Result<(), TaskError> {
+    match task {
+        Task::Verify(options) => verify::run(&options, report),
+        Task::Check => check::run(report),
+        Task::Generate(options) => generate::run(&options, report),
+        Task::Fuzz(options) => fuzz::run(&options, report),
+    }
+}

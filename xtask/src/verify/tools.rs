@@ -1,0 +1,55 @@
+//! Tools that the steps need beyond Rust and a C linker, installed where they are missing.
+
+use crate::error::TaskError;
+use crate::process::{self, Program};
+use crate::report::Report;
+use crate::tree;
+
+/// Pinned: a newer version may judge differently.
+const CARGO_DENY: &str = "0.20.2";
+
+/// `cargo-deny`, built into `target/tools` at first use.
+pub(super) fn cargo_deny(report: &mut Report) -> Result<Program, TaskError> {
+    let folder = tree::target().join("tools");
+    let program = folder.join("bin/cargo-deny");
+    let installed = Program::new(&program).arg("--version").stdout();
+    if !installed.is_ok_and(|version| version.contains(CARGO_DENY)) {
+        report.line(format_args!(
+            "building cargo-deny {CARGO_DENY} into {}",
+            tree::relative(&folder)
+        ));
+        let install = Program::cargo()
+            .words("install --quiet --locked --force --root")
+            .arg(&folder);
+        install.arg(format!("cargo-deny@{CARGO_DENY}")).run()?;
+    }
+    // Cargo tells a subcommand its name as the first argument; called directly, it needs none.
+    Ok(Program::new(program))
+}
+
+/// Whether a C++ compiler is there, after trying to install one: on Debian, as root, without asking anything.
+pub(crate) fn has_cxx(report: &mut Report) -> bool {
+    let found = || process::find("c++").or_else(|| process::find("g++")).is_some();
+    if found() {
+        return true;
+    }
+    if Program::new("id")
+        .arg("-u")
+        .stdout()
+        .is_ok_and(|user| user.trim() == "0")
+        && process::find("apt-get").is_some()
+    {
+        report.line("installing g++ with apt-get");
+        let apt = |words| {
+            Program::new("apt-get")
+                .words(words)
+                .env("DEBIAN_FRONTEND", "noninteractive")
+                .run()
+        };
+        let installed = apt("-qq update").and_then(|()| apt("-qq install --yes --no-install-recommends g++"));
+        if let Err(error) = installed {
+            report.failure(&error);
+        }
+    }
+    found()
+}
