@@ -1,0 +1,67 @@
+//! Why `imexctl` fails, with which exit code, and how it says so.
+
+use std::error::Error as StdError;
+use std::fmt::Write;
+use std::io;
+
+use imex_config::ClientError as SettingsError;
+use imex_wire::ClientError;
+use thiserror::Error;
+
+use crate::args;
+use crate::exit::Exit;
+
+/// Why what was asked for could not be printed.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// There are no settings. The text is what monitors look for.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The daemon does not answer.
+    #[error("no answer from the daemon")]
+    Unreachable(#[from] ClientError),
+    /// The output cannot be written.
+    #[error("cannot write the output")]
+    Output(#[source] io::Error),
+    /// The system gave this program no event queue, timer or signal.
+    #[error("cannot start")]
+    System(#[source] io::Error),
+}
+
+impl Failure {
+    /// The exit code.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Failure::Settings(SettingsError::Config { .. }) => Exit::Config,
+            Failure::Settings(SettingsError::NodeMap { .. }) => Exit::NodeMap,
+            Failure::Unreachable(_) => Exit::Unreachable,
+            // Whoever closed the pipe has what it wanted.
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
+            Failure::Output(_) => Exit::Output,
+            Failure::System(_) => Exit::System,
+        }
+    }
+
+    /// What standard error gets: the chain of causes, and the usage if there is no configuration. Empty if there is
+    /// nothing to say.
+    pub(crate) fn text(&self) -> String {
+        match (self, self.exit()) {
+            (_, Exit::Success) => String::new(),
+            (Failure::Settings(SettingsError::Config { .. }), _) => {
+                format!("{}\n\n{}", chain(self), args::usage())
+            }
+            _ => format!("imexctl: {}\n", chain(self)),
+        }
+    }
+}
+
+/// An error and everything that caused it, in one line if each of them is.
+pub(crate) fn chain(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        write!(text, ": {cause}").expect("a string takes any text");
+        next = cause.source();
+    }
+    text
+}

@@ -1,0 +1,152 @@
+//! From the command line to the exit code.
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::time::Duration;
+
+use imex_config::{ThisMachine, load_client};
+use imex_core::NodeState;
+use imex_wire::{ClientError, Endpoint};
+use tokio::time::sleep;
+
+use crate::args::{self, Format, Layout, NoRequest, Request, Verb, Whom};
+use crate::commands::domain::domain;
+use crate::commands::monitor::Monitor;
+use crate::commands::state::state;
+use crate::commands::subscribe::StateChanges;
+use crate::console::{self, Page};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::{json, text};
+use crate::report::Since;
+use crate::{DomainReport, Sources, View};
+
+/// Runs `imexctl` with this command line, whose first word is the program's name.
+pub fn run(line: impl IntoIterator<Item = OsString>) -> Exit {
+    let outcome = match args::parse(line) {
+        Ok(request) => answer(&request),
+        Err(no_request) => instead(&no_request).map(|()| no_request.exit()),
+    };
+    outcome.unwrap_or_else(|failure| {
+        console::complain(&failure.text());
+        failure.exit()
+    })
+}
+
+fn instead(no_request: &NoRequest) -> Result<(), Failure> {
+    match no_request {
+        NoRequest::Information(text) | NoRequest::Usage(text) => print(Page::Below, text.as_bytes()),
+        NoRequest::Misuse(text) => {
+            console::complain(text);
+            Ok(())
+        }
+    }
+}
+
+fn answer(request: &Request) -> Result<Exit, Failure> {
+    let sources = sources(&request.whom)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::System)?;
+    let outcome = runtime.block_on(perform(request.verb, sources));
+    // A resolver that is still looking for a name must not hold the program up.
+    runtime.shutdown_background();
+    outcome.map(|()| Exit::Success)
+}
+
+fn sources(whom: &Whom) -> Result<Sources, Failure> {
+    Ok(match whom {
+        Whom::Config(path) => Sources::from(&load_client(path, &ThisMachine)?.settings),
+        Whom::Tcp(address) => Sources::endpoint(Endpoint::Tcp(*address)),
+        Whom::Socket(path) => Sources::endpoint(Endpoint::Unix(path.clone())),
+    })
+}
+
+async fn perform(verb: Verb, sources: Sources) -> Result<(), Failure> {
+    match verb {
+        Verb::State => {
+            let state = state(&sources).await.map_err(unavailable)?;
+            print_state(state)
+        }
+        Verb::Subscribe { limit } => until_ended(subscribe(&sources, limit)).await,
+        Verb::Domain(layout) => {
+            let report = domain(&sources).await?;
+            say_whose_view(&report.view);
+            print_domain(&report, Since::FIRST, layout, Page::Below)
+        }
+        Verb::Monitor(layout) => until_ended(monitor(sources, layout)).await,
+    }
+}
+
+async fn subscribe(sources: &Sources, limit: Option<Duration>) -> Result<(), Failure> {
+    let states = async {
+        let mut changes = StateChanges::subscribe(sources).await.map_err(unavailable)?;
+        while let Some(state) = changes.next().await? {
+            print_state(state)?;
+        }
+        Ok(())
+    };
+    match limit {
+        None => states.await,
+        Some(limit) => tokio::select! {
+            outcome = states => outcome,
+            () = sleep(limit) => Ok(()),
+        },
+    }
+}
+
+async fn monitor(sources: Sources, layout: Layout) -> Result<(), Failure> {
+    let mut monitor = Monitor::new(sources);
+    let mut view = View::Daemon;
+    loop {
+        let report = monitor.next().await?;
+        print_domain(&report, monitor.since(), layout, Page::Fresh)?;
+        if report.view != view {
+            say_whose_view(&report.view);
+            view = report.view;
+        }
+    }
+}
+
+/// Runs a command that may never end by itself until it does, the user has had enough or nobody reads it any more.
+async fn until_ended(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    tokio::select! {
+        outcome = command => outcome,
+        interrupted = tokio::signal::ctrl_c() => interrupted.map_err(Failure::System),
+        () = console::reader_gone() => Ok(()),
+    }
+}
+
+/// The word for a daemon that does not answer is printed in its place.
+fn unavailable(error: ClientError) -> Failure {
+    match print_state(NodeState::Unavailable) {
+        Ok(()) => Failure::Unreachable(error),
+        Err(failure) => failure,
+    }
+}
+
+fn print_state(state: NodeState) -> Result<(), Failure> {
+    print(Page::Below, format!("{state}\n").as_bytes())
+}
+
+fn say_whose_view(view: &View) {
+    let mut line = Vec::new();
+    text::whose_view(view, &mut line).expect("a vector takes anything");
+    console::complain(&String::from_utf8_lossy(&line));
+}
+
+fn print_domain(report: &DomainReport, since: Since<'_>, layout: Layout, page: Page) -> Result<(), Failure> {
+    let Layout { format, names } = layout;
+    let mut whole = Vec::new();
+    let (rendered, page) = match format {
+        Format::Text => (text::domain(report, names, &mut whole), page),
+        Format::Json => (json::domain(report, since, names, &mut whole), Page::Below),
+    };
+    rendered.map_err(Failure::Output)?;
+    print(page, &whole)
+}
+
+fn print(page: Page, text: &[u8]) -> Result<(), Failure> {
+    console::print(page, text).map_err(Failure::Output)
+}

@@ -1,0 +1,59 @@
+//! Whom to ask about a domain.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use imex_config::ClientSettings;
+use imex_core::NodeMap;
+use imex_wire::Endpoint;
+
+/// The daemon that knows the domain, and what is known of the other nodes without it.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// Where the daemon listens: the first of these that somebody listens at. Never empty.
+    pub(crate) daemon: Vec<Endpoint>,
+    /// The other nodes; `None` if all that is known is where one daemon listens.
+    pub(crate) nodes: Option<Nodes>,
+}
+
+/// The domain's nodes as the local files have them.
+#[derive(Clone, Debug)]
+pub(crate) struct Nodes {
+    pub(crate) map: NodeMap,
+    /// The TCP port at which each node's command service listens, if the files enable one.
+    pub(crate) port: Option<u16>,
+}
+
+impl Sources {
+    /// One daemon at this place and no other.
+    pub fn endpoint(place: Endpoint) -> Self {
+        Sources {
+            daemon: vec![place],
+            nodes: None,
+        }
+    }
+}
+
+impl From<&ClientSettings> for Sources {
+    /// The daemon of these files: its socket comes first, since it needs no network, then its TCP port.
+    fn from(settings: &ClientSettings) -> Self {
+        let ClientSettings {
+            map,
+            addresses: _,
+            node: _,
+            socket,
+            tcp,
+        } = settings;
+        let any_interface = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let mut daemon = vec![Endpoint::Unix(socket.clone())];
+        daemon.extend(
+            tcp.map(|tcp| Endpoint::Tcp(SocketAddr::new(tcp.bind.unwrap_or(any_interface), tcp.port))),
+        );
+        Sources {
+            daemon,
+            nodes: Some(Nodes {
+                map: map.clone(),
+                port: tcp.map(|tcp| tcp.port),
+            }),
+        }
+    }
+}
