@@ -31,6 +31,8 @@ pub enum Cause {
         /// The id that the peer claims.
         claimed: u16,
     },
+    /// The node map is the same, but the peer refused this node because it comes from another address than the map has.
+    AddressRefused,
     /// The address belongs to a member of another domain.
     OtherDomain,
     /// The peer closed the connection, or its machine reset it.
@@ -87,6 +89,9 @@ impl fmt::Display for Cause {
             Cause::MapDiffers { differences } => write_differences(f, differences),
             Cause::NotAtItsAddress { claimed } => {
                 write!(f, "the node at this address calls itself node {claimed}")
+            }
+            Cause::AddressRefused => {
+                f.write_str("it does not know this node by the address from which it comes")
             }
             Cause::OtherDomain => f.write_str("its address belongs to another domain"),
             Cause::ConnectionReset => f.write_str("it closed the connection"),

@@ -95,19 +95,14 @@ impl Hello {
 fn check_version(field: &'static str, text: &str) -> Result<(), HelloError> {
     let printable = text.chars().all(|c| c.is_ascii_graphic() || c == ' ');
     if text.is_empty() || text.len() > Hello::MAX_VERSION_BYTES || !printable {
-        return Err(HelloError::Version {
-            field,
-            found: text.chars().take(16).collect(),
-        });
+        return Err(HelloError::Version { field, found: text.chars().take(16).collect() });
     }
     Ok(())
 }
 
 fn check_host(text: &str) -> Result<(), HelloError> {
     if text.len() > NodeMap::MAX_ENTRY_BYTES || !text.chars().all(|c| c.is_ascii_graphic()) {
-        return Err(HelloError::Host {
-            found: text.chars().take(16).collect(),
-        });
+        return Err(HelloError::Host { found: text.chars().take(16).collect() });
     }
     Ok(())
 }

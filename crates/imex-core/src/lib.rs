@@ -17,17 +17,23 @@
 //! * [`Machine::poll_action`] hands out what is to be done, until it is empty;
 //! * [`Machine::domain`], [`Machine::row`] and [`Machine::state`] show what outsiders may see.
 
+mod acquaintance;
 pub mod action;
 pub mod cause;
 pub mod hello;
 pub mod id;
 pub mod input;
+mod jitter;
+mod life;
+mod link;
 pub mod machine;
 pub mod map;
 pub mod message;
 pub mod moment;
+mod peer;
 pub mod quorum;
 pub mod state;
+mod timers;
 pub mod timing;
 pub mod view;
 

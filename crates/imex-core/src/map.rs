@@ -74,25 +74,15 @@ impl NodeMap {
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, entry) in entries.iter().enumerate() {
             if entry.len() > Self::MAX_ENTRY_BYTES {
-                return Err(NodeMapError::EntryTooLong {
-                    index,
-                    found: entry.len(),
-                });
+                return Err(NodeMapError::EntryTooLong { index, found: entry.len() });
             }
             if let Some(first) = places.insert(entry, index) {
                 let entry = entry.to_string();
-                return Err(NodeMapError::Duplicate {
-                    entry,
-                    first,
-                    second: index,
-                });
+                return Err(NodeMapError::Duplicate { entry, first, second: index });
             }
         }
         let digest = MapDigest::of(&entries);
-        Ok(NodeMap {
-            entries: entries.into(),
-            digest,
-        })
+        Ok(NodeMap { entries: entries.into(), digest })
     }
 
     /// How many nodes there are; never 0.
@@ -124,11 +114,7 @@ impl NodeMap {
     ///
     /// `other` may be cut short by its sender; then pass `other_len`, the number of entries it really has.
     pub fn differences(&self, other: &[String], other_len: usize, limit: usize) -> Vec<MapDifference> {
-        let known = if other.len() < other_len {
-            other.len()
-        } else {
-            self.len().max(other.len())
-        };
+        let known = if other.len() < other_len { other.len() } else { self.len().max(other.len()) };
         (0..known)
             .filter_map(|index| {
                 let ours = self.entries.get(index).map(|e| e.to_string());
@@ -160,13 +146,7 @@ pub struct MapDifference {
 impl fmt::Display for MapDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |entry: &Option<String>| entry.clone().unwrap_or_else(|| "nothing".to_owned());
-        write!(
-            f,
-            "entry {}: {} here, {} there",
-            self.index,
-            text(&self.ours),
-            text(&self.theirs)
-        )
+        write!(f, "entry {}: {} here, {} there", self.index, text(&self.ours), text(&self.theirs))
     }
 }
 
@@ -203,11 +183,7 @@ impl fmt::Display for MapDigest {
 
 impl fmt::Debug for MapDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "MapDigest({:02x}{:02x}{:02x}{:02x}…)",
-            self.0[0], self.0[1], self.0[2], self.0[3]
-        )
+        write!(f, "MapDigest({:02x}{:02x}{:02x}{:02x}…)", self.0[0], self.0[1], self.0[2], self.0[3])
     }
 }
 
@@ -220,10 +196,7 @@ mod tests {
         let one = NodeMap::new(["10.0.0.1", "10.0.0.2"]).unwrap();
         let two = NodeMap::new(["10.0.0.2", "10.0.0.1"]).unwrap();
         assert_ne!(one.digest(), two.digest());
-        assert_eq!(
-            one.digest(),
-            NodeMap::new(["10.0.0.1", "10.0.0.2"]).unwrap().digest()
-        );
+        assert_eq!(one.digest(), NodeMap::new(["10.0.0.1", "10.0.0.2"]).unwrap().digest());
     }
 
     #[test]
@@ -236,14 +209,7 @@ mod tests {
     #[test]
     fn a_duplicate_names_both_places() {
         let error = NodeMap::new(["a", "b", "a"]).unwrap_err();
-        assert_eq!(
-            error,
-            NodeMapError::Duplicate {
-                entry: "a".to_owned(),
-                first: 0,
-                second: 2
-            }
-        );
+        assert_eq!(error, NodeMapError::Duplicate { entry: "a".to_owned(), first: 0, second: 2 });
     }
 
     #[test]

@@ -74,11 +74,7 @@ mod tests {
             (Full, &[1], &[0, 1, 2], Reached),
         ];
         for (mode, importers, met, verdict) in table {
-            assert_eq!(
-                judge(mode, 3, &set(importers), &set(met)),
-                verdict,
-                "{mode:?} {importers:?} {met:?}"
-            );
+            assert_eq!(judge(mode, 3, &set(importers), &set(met)), verdict, "{mode:?} {importers:?} {met:?}");
         }
     }
 }

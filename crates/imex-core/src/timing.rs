@@ -51,12 +51,17 @@ impl Default for Timing {
     }
 }
 
-/// The least time between two reports of one node when only the number of missing cells changed. While a large
-/// domain forms the number changes with each link; a report per change would be N³ messages.
+/// The least time between two reports of one node when only the number of missing cells changed; larger maps stretch
+/// it, see [`REPORTS_PER_SECOND`]. While a domain forms the number changes with each link; a report per change would
+/// be N³ messages.
 pub const REPORT_GAP: Duration = Duration::from_millis(250);
 
 /// The least time between two reports of any kind, so that a flapping link cannot flood the domain.
 pub const REPORT_GAP_URGENT: Duration = Duration::from_millis(10);
+
+/// How many reports per second one daemon sends for mere numbers, over all its peers: forming 144 nodes on one
+/// machine takes seconds, and the number of missing cells is only for people who watch.
+pub const REPORTS_PER_SECOND: u32 = 50;
 
 /// How many failed dials per second one daemon allows itself over all its peers. Retries are only a safety net (a
 /// peer that comes up says hello and is dialled at once), and 144 daemons that start together on one machine would

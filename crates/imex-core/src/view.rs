@@ -88,11 +88,7 @@ impl DomainTable {
 impl NodeRow {
     /// The row of a node that does not answer, in a map of `len` nodes.
     pub fn no_answer(address: Arc<str>, len: usize) -> Self {
-        let unknown = LinkReport {
-            state: LinkState::Invalid,
-            cause: None,
-            since: Duration::ZERO,
-        };
+        let unknown = LinkReport { state: LinkState::Invalid, cause: None, since: Duration::ZERO };
         NodeRow {
             address,
             state: NodeState::Unavailable,
