@@ -12,7 +12,9 @@
 
 mod address;
 pub mod client;
+pub mod example;
 pub mod file;
+pub mod keys;
 pub mod load;
 pub mod machine;
 pub mod nodes;
@@ -23,7 +25,10 @@ pub mod settings;
 pub mod text;
 
 pub use client::ClientSettings;
-pub use load::{ClientError, ClientLoaded, DEFAULT_CONFIG, Loaded, NodeMapUnreadable, load, load_client};
+pub use example::example;
+pub use load::{
+    ClientError, ClientLoaded, DEFAULT_CONFIG, Loaded, NodeMapUnreadable, load, load_client,
+};
 pub use machine::{LocalAddress, Machine, ThisMachine};
 pub use nodes::{NodeAddress, NodeFile, parse_nodes};
 pub use problem::{Problem, Problems, Severity, Strictness};

@@ -124,7 +124,7 @@ impl ServiceFile {
     /// Gives a key a value, in the place of the assignment that counts, or in a new last line.
     ///
     /// Everything else stays as it is: comments (`#KEY=` is one), order, blanks, line ends. Blanks around the value
-    /// are dropped. The value is not judged; that is done by the key table.
+    /// are dropped. The value is not judged; that is done by [`crate::keys::Key::judge`].
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), SetError> {
         if !is_key(key) {
             return Err(SetError::BadKey { key: key.to_owned() });
