@@ -19,19 +19,25 @@ pub mod load;
 pub mod machine;
 pub mod nodes;
 pub mod problem;
+pub mod replace;
+pub mod resolve;
 pub mod security;
 pub mod service;
 pub mod settings;
 pub mod text;
+mod values;
 
 pub use client::ClientSettings;
 pub use example::example;
 pub use load::{
-    ClientError, ClientLoaded, DEFAULT_CONFIG, Loaded, NodeMapUnreadable, load, load_client,
+    ClientError, ClientLoaded, DEFAULT_CONFIG, Loaded, NodeMapUnreadable, load, load_client, read_nodes,
+    read_service,
 };
 pub use machine::{LocalAddress, Machine, ThisMachine};
 pub use nodes::{NodeAddress, NodeFile, parse_nodes};
 pub use problem::{Problem, Problems, Severity, Strictness};
+pub use replace::replace;
+pub use resolve::{DEFAULT_SOCKET, Written, resolve};
 pub use security::Security;
 pub use service::ServiceFile;
 pub use settings::{Overrides, Settings};
