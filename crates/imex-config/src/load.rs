@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::client::ClientSettings;
-use crate::file::FileError;
+use crate::file::{self, FileError};
 use crate::machine::Machine;
+use crate::nodes::{self, NodeFile, parse_nodes};
 use crate::problem::{Problem, Problems, Severity};
+use crate::resolve::{self, Written, resolve, resolve_client};
+use crate::service::ServiceFile;
 use crate::settings::{Overrides, Settings};
 
 /// Where the configuration file is unless something else is said.
@@ -68,22 +71,110 @@ pub enum NodeMapUnreadable {
 
 /// Loads everything for a daemon: reads both files, judges them, and looks at the machine.
 ///
-/// Nothing is opened, bound or created. May take as long as the resolver does if the node map holds host names.
+/// Nothing is opened for writing, bound or created. May take as long as the resolver does if the node map holds host
+/// names.
 pub fn load(config: &Path, overrides: &Overrides, machine: &impl Machine) -> Loaded {
-    let _ = (overrides, machine);
-    let mut problems = Problems::default();
-    problems.push(Problem::new(Severity::Error, config, "cannot be resolved yet"));
-    Loaded {
-        settings: None,
-        problems,
+    let service = match read_service(config) {
+        Ok(service) => service,
+        Err(error) => {
+            let mut problems = Problems::default();
+            problems.push(unread(config, &error, Role::Service));
+            return Loaded {
+                settings: None,
+                problems,
+            };
+        }
+    };
+    let nodes_path = resolve::nodes_path(&service);
+    let (nodes, unread) = match read_nodes(&nodes_path) {
+        Ok(nodes) => (Some(nodes), None),
+        Err(error) => (None, Some(unread(&nodes_path, &error, Role::Nodes))),
+    };
+    let written = Written {
+        service_path: config.to_owned(),
+        service,
+        nodes_path,
+        nodes,
+    };
+    let (settings, mut problems) = resolve(&written, overrides, machine);
+    if let Some(problem) = unread {
+        problems.push(problem);
     }
+    Loaded { settings, problems }
 }
 
 /// Loads what a control tool needs. Looks up no name, so it never waits.
 pub fn load_client(config: &Path, machine: &impl Machine) -> Result<ClientLoaded, ClientError> {
-    let _ = machine;
-    Err(ClientError::Config {
+    let service = read_service(config).map_err(|source| ClientError::Config {
         path: config.to_owned(),
-        source: FileError::Missing,
-    })
+        source,
+    })?;
+    let nodes_path = resolve::nodes_path(&service);
+    let unreadable = |source| ClientError::NodeMap {
+        path: nodes_path.clone(),
+        source,
+    };
+    let nodes = read_nodes(&nodes_path).map_err(|error| unreadable(error.into()))?;
+    let Some(map) = nodes.map().cloned() else {
+        let mut problems = Problems::default();
+        nodes.report(&nodes_path, &mut problems);
+        return Err(unreadable(NodeMapUnreadable::Faults { problems }));
+    };
+    let written = Written {
+        service_path: config.to_owned(),
+        service,
+        nodes_path,
+        nodes: Some(nodes),
+    };
+    let (settings, problems) = resolve_client(&written, &map, machine);
+    Ok(ClientLoaded { settings, problems })
 }
+
+/// Reads a configuration file without judging it: for tools that set a key.
+pub fn read_service(path: &Path) -> Result<ServiceFile, FileError> {
+    Ok(ServiceFile::parse(&file::read(path, ServiceFile::MAX_BYTES)?)?)
+}
+
+/// Reads a node file; faults in its lines are kept in the result.
+pub fn read_nodes(path: &Path) -> Result<NodeFile, FileError> {
+    Ok(parse_nodes(&file::read(path, nodes::MAX_BYTES)?)?)
+}
+
+/// What a file is for, which decides the advice when it cannot be read.
+#[derive(Clone, Copy, Debug)]
+enum Role {
+    Service,
+    Nodes,
+}
+
+fn unread(path: &Path, error: &FileError, role: Role) -> Problem {
+    let what = match error {
+        FileError::Io(source) => format!("{error}: {source}"),
+        FileError::Missing
+        | FileError::Denied
+        | FileError::Folder
+        | FileError::Special
+        | FileError::Text(_) => error.to_string(),
+    };
+    let hint = match (error, role) {
+        (FileError::Missing, Role::Service) => {
+            "copy the example config.cfg there, or name another file with -c"
+        }
+        (FileError::Missing, Role::Nodes) => {
+            "write it, one node per line, or name another file in IMEX_NODE_CONFIG_FILE"
+        }
+        (FileError::Denied, _) => "run as the user that owns it, usually root, or make it readable",
+        (FileError::Folder | FileError::Special, Role::Service) => "name the file itself with -c",
+        (FileError::Folder | FileError::Special, Role::Nodes) => {
+            "name the file itself in IMEX_NODE_CONFIG_FILE"
+        }
+        (FileError::Io(_), _) => "the system's log may say more",
+        (FileError::Text(error), _) => error.hint(),
+    };
+    Problem::new(Severity::Error, path, what)
+        .at(error.line())
+        .hint(hint.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -147,6 +147,12 @@ impl Problems {
         self.files[place].push(problem);
     }
 
+    /// Whether one more problem of a file would be kept.
+    pub(crate) fn has_room(&self, file: &Path) -> bool {
+        let of = self.files.iter().find(|of| of.file == file);
+        of.is_none_or(|of| of.kept.len() < Self::MAX_PER_FILE)
+    }
+
     /// Counts problems of a file that its parser found but did not keep.
     pub(crate) fn leave_out(&mut self, file: &Path, count: usize) {
         if let Some(of) = self.files.iter_mut().find(|of| of.file == file) {

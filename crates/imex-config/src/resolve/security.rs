@@ -1,0 +1,208 @@
+//! The authentication keys.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::file::{self, FileError};
+use crate::keys::{Key, Kind, table as key};
+use crate::machine::Machine;
+use crate::problem::Severity;
+use crate::security::{Credential, Gss, GssFailure, GssProtection, Identity, Security, Tls};
+use crate::values::Values;
+
+/// The largest key or certificate file in bytes: a bundle of all public authorities has a quarter of it.
+const MAX_CREDENTIAL_BYTES: usize = 1 << 20;
+
+const CREDENTIALS: [Key; 6] = [
+    key::IMEX_SERVER_KEY,
+    key::IMEX_SERVER_CERT,
+    key::IMEX_SERVER_CERT_AUTH,
+    key::IMEX_CLIENT_KEY,
+    key::IMEX_CLIENT_CERT,
+    key::IMEX_CLIENT_CERT_AUTH,
+];
+
+/// Judges the authentication keys. What is wrong with them has been reported; then the result means nothing.
+pub(super) fn resolve(values: &mut Values<'_>, machine: &impl Machine) -> Security {
+    if !values.on(&key::IMEX_ENABLE_AUTH_ENCRYPTION) {
+        report_unused(values);
+        return Security::Off;
+    }
+    let mode = values.text(&key::IMEX_AUTH_ENCRYPTION_MODE);
+    match mode {
+        "SSL_TLS" => tls(values, machine).map_or(Security::Off, |tls| Security::Tls(Box::new(tls))),
+        "GSS_AUTH_ENCRYPT" => Security::Gss(gss(values, GssProtection::Encrypt)),
+        "GSS_AUTH_ONLY" => Security::Gss(gss(values, GssProtection::AuthenticateOnly)),
+        _ => {
+            report_word(values, &key::IMEX_AUTH_ENCRYPTION_MODE, Severity::Error);
+            Security::Off
+        }
+    }
+}
+
+/// Security that was prepared but not switched on may have been forgotten.
+fn report_unused(values: &mut Values<'_>) {
+    for key in [key::IMEX_AUTH_ENCRYPTION_MODE, key::IMEX_AUTH_SOURCE] {
+        if values.non_empty(&key).is_some() {
+            report_word(values, &key, Severity::Warning);
+        }
+    }
+    if let Some(key) = CREDENTIALS.iter().find(|key| values.non_empty(key).is_some()) {
+        let what = format!("{} is set, but security is off", key.name);
+        let hint = "set IMEX_ENABLE_AUTH_ENCRYPTION=1, or leave the keys and certificates empty".to_owned();
+        values.report(Severity::Warning, key, what, hint);
+    }
+}
+
+/// Reports a word that is none of its key's.
+fn report_word(values: &mut Values<'_>, key: &Key, severity: Severity) {
+    let (Kind::SecurityWord(words), value) = (key.kind, values.text(key)) else {
+        return;
+    };
+    if words.contains(&value) {
+        return;
+    }
+    let words = words.join(", ");
+    let what = match value {
+        "" => format!("{}: value is empty, but security is on", key.name),
+        value => format!("{}: {value:?} is none of {words}", key.name),
+    };
+    let hint = match severity {
+        Severity::Error => format!("choose one of {words}"),
+        Severity::Warning | Severity::Note => "the service will not start once security is on".to_owned(),
+    };
+    values.report(severity, key, what, hint);
+}
+
+fn tls(values: &mut Values<'_>, machine: &impl Machine) -> Option<Tls> {
+    let source = match values.text(&key::IMEX_AUTH_SOURCE) {
+        "FILE" => Source::File,
+        "ENV_PATH" => Source::VariablePath,
+        "ENV_VAL" => Source::VariableValue,
+        _ => {
+            report_word(values, &key::IMEX_AUTH_SOURCE, Severity::Error);
+            return None;
+        }
+    };
+    // All six are judged before any of them is missed.
+    let [
+        server_key,
+        server_cert,
+        server_auth,
+        client_key,
+        client_cert,
+        client_auth,
+    ] = CREDENTIALS.map(|key| credential(values, &key, source, machine));
+    Some(Tls {
+        server: Identity {
+            key: server_key?,
+            certificate: server_cert?,
+            authority: server_auth?,
+        },
+        client: Identity {
+            key: client_key?,
+            certificate: client_cert?,
+            authority: client_auth?,
+        },
+        target_override: target_override(values),
+    })
+}
+
+/// What the six keys hold.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    File,
+    VariablePath,
+    VariableValue,
+}
+
+fn credential(
+    values: &mut Values<'_>,
+    key: &Key,
+    source: Source,
+    machine: &impl Machine,
+) -> Option<Credential> {
+    let judged = judge_credential(values.text(key), source, machine);
+    judged
+        .map_err(|what| {
+            let hint = match source {
+                Source::File => "IMEX_AUTH_SOURCE=FILE: give the path of a PEM file",
+                Source::VariablePath => {
+                    "IMEX_AUTH_SOURCE=ENV_PATH: give the name of a variable that holds a path"
+                }
+                Source::VariableValue => {
+                    "IMEX_AUTH_SOURCE=ENV_VAL: give the name of a variable that holds PEM text"
+                }
+            };
+            values.report(
+                Severity::Error,
+                key,
+                format!("{}: {what}", key.name),
+                hint.to_owned(),
+            );
+        })
+        .ok()
+}
+
+fn judge_credential(text: &str, source: Source, machine: &impl Machine) -> Result<Credential, String> {
+    if text.is_empty() {
+        return Err("value is empty, but security is on".to_owned());
+    }
+    let variable = || {
+        machine
+            .variable(text)
+            .ok_or_else(|| format!("environment variable {text} is not set"))
+    };
+    match source {
+        Source::File => pem_file(text.into()),
+        Source::VariablePath => pem_file(variable()?.into()),
+        Source::VariableValue => {
+            let value = variable()?;
+            is_pem(value.as_encoded_bytes())
+                .then(|| Credential::Variable(text.to_owned()))
+                .ok_or_else(|| format!("environment variable {text} holds no PEM text"))
+        }
+    }
+}
+
+fn pem_file(path: PathBuf) -> Result<Credential, String> {
+    let shown = path.display();
+    match read_bounded(&path) {
+        Ok(bytes) if is_pem(&bytes) => Ok(Credential::File(path)),
+        Ok(_) => Err(format!("{shown} holds no PEM text")),
+        Err(error) => Err(format!("{shown}: {error}")),
+    }
+}
+
+fn read_bounded(path: &Path) -> Result<Vec<u8>, FileError> {
+    file::read(path, MAX_CREDENTIAL_BYTES)
+}
+
+/// Whether there is an encapsulation boundary of RFC 7468. What is inside is judged when it is used.
+fn is_pem(bytes: &[u8]) -> bool {
+    const BEGIN: &[u8] = b"-----BEGIN ";
+    bytes.windows(BEGIN.len()).any(|window| window == BEGIN)
+}
+
+fn gss(values: &Values<'_>, protection: GssProtection) -> Gss {
+    Gss {
+        protection,
+        service: values.text(&key::IMEX_GSS_SERVICE_NAME).to_owned(),
+        timeout: values.seconds(&key::IMEX_GSS_TIMEOUT_SEC),
+        retry_interval: values
+            .seconds(&key::IMEX_GSS_RETRY_INTERVAL_SEC)
+            .unwrap_or(Duration::ZERO),
+        context_lifetime: values.seconds(&key::IMEX_GSS_SEC_CONTEXT_LIFETIME_SEC),
+        on_failure: match values.on(&key::IMEX_GSS_SHUTDOWN_ON_FAILURE) {
+            true => GssFailure::Shutdown,
+            false => GssFailure::DropPeer,
+        },
+        target_override: target_override(values),
+    }
+}
+
+fn target_override(values: &Values<'_>) -> Option<String> {
+    values
+        .non_empty(&key::IMEX_SECURITY_TARGET_OVERRIDE)
+        .map(str::to_owned)
+}
