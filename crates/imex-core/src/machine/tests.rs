@@ -12,6 +12,7 @@ use crate::{BootId, DomainToken, Grace, PeerMessage};
 mod bench_node;
 mod losses;
 mod meetings;
+mod properties;
 mod refusals;
 mod reports;
 mod tables;
