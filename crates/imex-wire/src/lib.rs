@@ -12,6 +12,7 @@
 //! This crate decides nothing about the domain, reads no configuration and writes no log.
 
 pub mod accept;
+pub mod breach;
 pub mod client;
 pub mod command;
 pub mod dial;
@@ -19,15 +20,19 @@ mod field;
 mod framing;
 pub mod io;
 pub mod link;
+mod outbox;
 pub mod peer;
 pub mod proto;
 mod row;
 pub mod server;
 pub mod status;
+mod stream;
+mod wire;
 
 pub use accept::{AcceptError, Incoming, accept};
+pub use breach::Breach;
 pub use client::{ClientError, CommandClient, Endpoint, Watch};
-pub use command::{DomainStatus, NodeStatus};
+pub use command::{AnswerError, DomainStatus, NodeStatus};
 pub use dial::{DialError, DialTarget, Dialled, dial};
 pub use field::FieldError;
 pub use io::Io;
