@@ -60,7 +60,9 @@ fn main() -> Result<(), Failure> {
     for size in sizes {
         for kind in &kinds {
             // A process each, so that one run's memory is not counted for the next.
-            let run = Command::new(env::current_exe()?).args(["one", kind, size]).output()?;
+            let run = Command::new(env::current_exe()?)
+                .args(["one", kind, size])
+                .output()?;
             if !run.status.success() {
                 return Err(String::from_utf8_lossy(&run.stderr).into_owned().into());
             }
@@ -68,7 +70,11 @@ fn main() -> Result<(), Failure> {
                 out.write_all(&run.stdout)?;
             } else {
                 let line = String::from_utf8(run.stdout)?;
-                writeln!(out, "{}", line.trim().replace(['{', '}', '"'], "").replace(',', "  "))?;
+                writeln!(
+                    out,
+                    "{}",
+                    line.trim().replace(['{', '}', '"'], "").replace(',', "  ")
+                )?;
             }
         }
     }
@@ -82,7 +88,11 @@ fn run_one(kind: &str, size: usize) -> Result<(), Failure> {
         .enable_all()
         .build()?;
     let figures = runtime.block_on(async {
-        if kind == "tonic" { tonics::measure(size).await } else { ours::measure(size).await }
+        if kind == "tonic" {
+            tonics::measure(size).await
+        } else {
+            ours::measure(size).await
+        }
     })?;
     let links = u32::try_from(size * size)?;
     let Figures {
@@ -121,7 +131,11 @@ impl Meter {
 
     fn stop(self) -> Result<(Duration, Duration, u64), Failure> {
         let wall = self.started.elapsed();
-        Ok((wall, cpu_time()? - self.cpu, rss_bytes()?.saturating_sub(self.rss)))
+        Ok((
+            wall,
+            cpu_time()? - self.cpu,
+            rss_bytes()?.saturating_sub(self.rss),
+        ))
     }
 }
 

@@ -118,7 +118,11 @@ impl OutboxReceiver {
         if state.senders == 0 {
             return Queued::Last(bytes);
         }
-        if !state.driver.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+        if !state
+            .driver
+            .as_ref()
+            .is_some_and(|known| known.will_wake(cx.waker()))
+        {
             state.driver = Some(cx.waker().clone());
         }
         Queued::Bytes(bytes)

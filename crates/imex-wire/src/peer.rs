@@ -5,9 +5,7 @@ use std::sync::Arc;
 use imex_core::hello::{HelloError, Introduction};
 use imex_core::id::DomainTokenError;
 use imex_core::message::Report;
-use imex_core::{
-    BootId, DomainToken, Hello, InstanceId, MapDigest, NodeMap, PeerMessage, Refusal,
-};
+use imex_core::{BootId, DomainToken, Hello, InstanceId, MapDigest, NodeMap, PeerMessage, Refusal};
 use prost::Message;
 use thiserror::Error;
 
@@ -98,9 +96,9 @@ pub(crate) fn message_frame(message: &PeerMessage) -> proto::PeerFrame {
         PeerMessage::Leaving { instance } => Content::Leaving(proto::Leaving {
             instance: instance.number().to_be_bytes().to_vec(),
         }),
-        PeerMessage::RowRequest { question } => Content::RowRequest(proto::RowRequest {
-            question: *question,
-        }),
+        PeerMessage::RowRequest { question } => {
+            Content::RowRequest(proto::RowRequest { question: *question })
+        }
         PeerMessage::Row {
             question,
             state,

@@ -1,6 +1,7 @@
 //! The one place where errors of this project become gRPC statuses, and back.
 
 use thiserror::Error;
+use tonic::{Code, Status};
 
 /// Why a daemon does not answer a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -11,4 +12,38 @@ pub enum CommandError {
     /// It is shutting down.
     #[error("the daemon is shutting down")]
     Leaving,
+}
+
+impl CommandError {
+    const ALL: [CommandError; 2] = [CommandError::Busy, CommandError::Leaving];
+
+    fn code(self) -> Code {
+        match self {
+            CommandError::Busy => Code::ResourceExhausted,
+            CommandError::Leaving => Code::Unavailable,
+        }
+    }
+
+    /// What a daemon meant by a status, or `None` if no daemon of this project says it.
+    pub(crate) fn from_status(status: &Status) -> Option<Self> {
+        Self::ALL.into_iter().find(|error| error.code() == status.code())
+    }
+}
+
+impl From<CommandError> for Status {
+    fn from(error: CommandError) -> Self {
+        Status::new(error.code(), error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_comes_back_as_itself() {
+        for error in CommandError::ALL {
+            assert_eq!(CommandError::from_status(&error.into()), Some(error));
+        }
+    }
 }

@@ -42,7 +42,10 @@ pub(crate) async fn measure(nodes: usize) -> Result<Figures, Failure> {
 }
 
 async fn open(address: SocketAddr, hello: Arc<Hello>, limits: LinkLimits) -> Result<Link, Failure> {
-    let target = DialTarget { address, source: None };
+    let target = DialTarget {
+        address,
+        source: None,
+    };
     match dial(target, &hello, limits).await? {
         Dialled::Admitted { link, .. } => Ok(link),
         Dialled::Refused(refusal) => Err(format!("{refusal:?}").into()),

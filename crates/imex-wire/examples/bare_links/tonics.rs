@@ -24,7 +24,10 @@ struct Echo;
 impl Peer for Echo {
     type LinkStream = Pin<Box<dyn Stream<Item = Result<PeerFrame, Status>> + Send>>;
 
-    async fn link(&self, request: Request<Streaming<PeerFrame>>) -> Result<Response<Self::LinkStream>, Status> {
+    async fn link(
+        &self,
+        request: Request<Streaming<PeerFrame>>,
+    ) -> Result<Response<Self::LinkStream>, Status> {
         let pong = |frame: Result<PeerFrame, Status>| {
             frame.map(|_| PeerFrame {
                 content: Some(Content::Pong(Pong { number: 1 })),
