@@ -11,8 +11,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed={ROOT}/{file}");
     }
     // Without `build_transport(false)` the generated clients need tonic's own transport, which only tests use.
-    tonic_prost_build::configure()
-        .build_transport(false)
-        .compile_fds(files)?;
+    tonic_prost_build::configure().build_transport(false).compile_fds(files)?;
     Ok(())
 }

@@ -60,9 +60,7 @@ fn main() -> Result<(), Failure> {
     for size in sizes {
         for kind in &kinds {
             // A process each, so that one run's memory is not counted for the next.
-            let run = Command::new(env::current_exe()?)
-                .args(["one", kind, size])
-                .output()?;
+            let run = Command::new(env::current_exe()?).args(["one", kind, size]).output()?;
             if !run.status.success() {
                 return Err(String::from_utf8_lossy(&run.stderr).into_owned().into());
             }
@@ -70,11 +68,7 @@ fn main() -> Result<(), Failure> {
                 out.write_all(&run.stdout)?;
             } else {
                 let line = String::from_utf8(run.stdout)?;
-                writeln!(
-                    out,
-                    "{}",
-                    line.trim().replace(['{', '}', '"'], "").replace(',', "  ")
-                )?;
+                writeln!(out, "{}", line.trim().replace(['{', '}', '"'], "").replace(',', "  "))?;
             }
         }
     }
@@ -83,24 +77,12 @@ fn main() -> Result<(), Failure> {
 
 fn run_one(kind: &str, size: usize) -> Result<(), Failure> {
     // Two threads for either kind: the machine for which the numbers are stated has two cores.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let figures = runtime.block_on(async {
-        if kind == "tonic" {
-            tonics::measure(size).await
-        } else {
-            ours::measure(size).await
-        }
+        if kind == "tonic" { tonics::measure(size).await } else { ours::measure(size).await }
     })?;
     let links = u32::try_from(size * size)?;
-    let Figures {
-        wall,
-        cpu,
-        rss_bytes,
-        ping,
-    } = figures;
+    let Figures { wall, cpu, rss_bytes, ping } = figures;
     writeln!(
         io::stdout(),
         "{{\"kind\":\"{kind}\",\"nodes\":{size},\"links\":{links},\"wall_ms\":{:.1},\"wall_us_per_link\":{:.0},\"cpu_us_per_link\":{:.0},\"rss_kib_per_link\":{:.1},\"ping_pong_us\":{:.1}}}",
@@ -122,20 +104,12 @@ struct Meter {
 
 impl Meter {
     fn start() -> Result<Self, Failure> {
-        Ok(Meter {
-            cpu: cpu_time()?,
-            rss: rss_bytes()?,
-            started: now(),
-        })
+        Ok(Meter { cpu: cpu_time()?, rss: rss_bytes()?, started: now() })
     }
 
     fn stop(self) -> Result<(Duration, Duration, u64), Failure> {
         let wall = self.started.elapsed();
-        Ok((
-            wall,
-            cpu_time()? - self.cpu,
-            rss_bytes()?.saturating_sub(self.rss),
-        ))
+        Ok((wall, cpu_time()? - self.cpu, rss_bytes()?.saturating_sub(self.rss)))
     }
 }
 

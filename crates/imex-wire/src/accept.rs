@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -37,9 +38,9 @@ const MAX_HELLO: usize = 4 * 1024;
 /// A peer that has introduced itself and waits for the answer.
 #[derive(Debug)]
 pub struct Incoming {
-    stream: Stream,
+    stream: Box<Stream>,
     respond: SendResponse<Bytes>,
-    hello: Hello,
+    hello: Arc<Hello>,
     limits: LinkLimits,
 }
 
@@ -81,19 +82,14 @@ async fn take_hello(io: impl Io, limits: LinkLimits) -> Result<Incoming, AcceptE
     let (request, respond) = poll_fn(|cx| poll_request(cx, &wire, &mut connection)).await?;
     check_request(&request)?;
 
-    let mut stream = Stream::new(wire, Connection::Accepted(connection), request.into_body());
+    let mut stream = Box::new(Stream::new(wire, Connection::Accepted(connection), request.into_body()));
     let frame = poll_fn(|cx| match stream.poll_frame(cx, MAX_HELLO) {
         Poll::Ready(frame) => Poll::Ready(frame),
         // Some clients speak only after they have seen the settings.
         Poll::Pending => release(cx, &stream.wire, Err(End::Closed)),
     });
     match frame.await? {
-        Frame::Hello(hello) => Ok(Incoming {
-            stream,
-            respond,
-            hello,
-            limits,
-        }),
+        Frame::Hello(hello) => Ok(Incoming { stream, respond, hello: Arc::new(hello), limits }),
         Frame::Message(_) => Err(AcceptError::Breach(Breach::NoHello)),
         Frame::Refusal(_) => Err(AcceptError::Breach(Breach::StrayRefusal)),
     }
@@ -144,16 +140,14 @@ fn check_request(request: &Request<RecvStream>) -> Result<(), AcceptError> {
     let content = request.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     let is_grpc = content.is_some_and(|content| content.starts_with(stream::CONTENT_TYPE.as_bytes()));
     if request.method() != Method::POST || path != stream::LINK_PATH || !is_grpc {
-        return Err(AcceptError::Breach(Breach::OtherCall {
-            path: excerpt(path.as_bytes()),
-        }));
+        return Err(AcceptError::Breach(Breach::OtherCall { path: excerpt(path.as_bytes()) }));
     }
     Ok(())
 }
 
 impl Incoming {
     /// Who it says it is.
-    pub fn hello(&self) -> &Hello {
+    pub fn hello(&self) -> &Arc<Hello> {
         &self.hello
     }
 

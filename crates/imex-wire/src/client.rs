@@ -157,19 +157,13 @@ impl CommandClient {
     pub async fn connect(endpoint: &Endpoint, deadline: Duration) -> Result<Self, ClientError> {
         let until = Instant::now() + deadline;
         let connected = timeout_at(until, open(endpoint)).await;
-        let (requests, driver) = connected.map_err(|_| ClientError::Deadline {
-            endpoint: endpoint.clone(),
-            after: deadline,
-        })??;
+        let (requests, driver) = connected
+            .map_err(|_| ClientError::Deadline { endpoint: endpoint.clone(), after: deadline })??;
         // The authority has no meaning on a Unix socket; HTTP/2 wants one.
         let origin = Uri::from_static("http://imexd");
         Ok(CommandClient {
             calls: Calls::with_origin(requests, origin).max_decoding_message_size(MAX_ANSWER),
-            link: Arc::new(Connection {
-                driver,
-                endpoint: endpoint.clone(),
-                after: deadline,
-            }),
+            link: Arc::new(Connection { driver, endpoint: endpoint.clone(), after: deadline }),
             until,
         })
     }
@@ -203,11 +197,7 @@ impl CommandClient {
     }
 
     fn watch<T: Change>(&self, items: Streaming<T::Wire>) -> Watch<T> {
-        Watch {
-            items,
-            link: Arc::clone(&self.link),
-            first_until: Some(self.until),
-        }
+        Watch { items, link: Arc::clone(&self.link), first_until: Some(self.until) }
     }
 }
 
@@ -226,9 +216,7 @@ impl<T: Change> Watch<T> {
         };
         self.first_until = None;
         let item = item.map_err(|status| self.link.failed(&status))?;
-        item.map(T::check)
-            .transpose()
-            .map_err(|error| self.link.malformed(error))
+        item.map(T::check).transpose().map_err(|error| self.link.malformed(error))
     }
 }
 
@@ -255,23 +243,15 @@ impl Connection {
         answer: impl Future<Output = Result<Response<T>, Status>>,
     ) -> Result<T, ClientError> {
         let answer = timeout_at(until, answer).await.map_err(|_| self.late())?;
-        answer
-            .map(Response::into_inner)
-            .map_err(|status| self.failed(&status))
+        answer.map(Response::into_inner).map_err(|status| self.failed(&status))
     }
 
     fn late(&self) -> ClientError {
-        ClientError::Deadline {
-            endpoint: self.endpoint.clone(),
-            after: self.after,
-        }
+        ClientError::Deadline { endpoint: self.endpoint.clone(), after: self.after }
     }
 
     fn malformed(&self, error: FieldError) -> ClientError {
-        ClientError::Protocol {
-            endpoint: self.endpoint.clone(),
-            detail: error.to_string(),
-        }
+        ClientError::Protocol { endpoint: self.endpoint.clone(), detail: error.to_string() }
     }
 
     /// What went wrong, from the status that the gRPC layer made of it. Only one that came over the wire has no
@@ -290,14 +270,8 @@ impl Connection {
                 ClientError::Broken { endpoint }
             }
             None if status.source().is_some() => ClientError::Broken { endpoint },
-            Some(error) => ClientError::Protocol {
-                endpoint,
-                detail: error.to_string(),
-            },
-            None => ClientError::Protocol {
-                endpoint,
-                detail: status.message().to_owned(),
-            },
+            Some(error) => ClientError::Protocol { endpoint, detail: error.to_string() },
+            None => ClientError::Protocol { endpoint, detail: status.message().to_owned() },
         }
     }
 }
@@ -316,9 +290,7 @@ async fn open(endpoint: &Endpoint) -> Result<(Requests, AbortHandle), ClientErro
 
 async fn start(endpoint: &Endpoint, io: impl Io) -> Result<(Requests, AbortHandle), ClientError> {
     let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(io)).await;
-    let (requests, connection) = handshake.map_err(|_| ClientError::Broken {
-        endpoint: endpoint.clone(),
-    })?;
+    let (requests, connection) = handshake.map_err(|_| ClientError::Broken { endpoint: endpoint.clone() })?;
     // How it ends is told to whoever waits for an answer.
     let driver = tokio::spawn(async move { connection.await.unwrap_or_default() });
     Ok((Requests(requests), driver.abort_handle()))

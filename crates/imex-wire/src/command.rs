@@ -73,15 +73,7 @@ pub fn decode_summary(bytes: &[u8]) -> Result<DomainSummary, AnswerError> {
 }
 
 pub(crate) fn node_out(status: NodeStatus) -> proto::NodeStatus {
-    let NodeStatus {
-        node,
-        address,
-        state,
-        version,
-        software,
-        host,
-        links,
-    } = status;
+    let NodeStatus { node, address, state, version, software, host, links } = status;
     proto::NodeStatus {
         node: node.number().into(),
         address: address.to_string(),
@@ -121,27 +113,13 @@ pub(crate) fn domain_in(status: proto::DomainStatus) -> Result<DomainStatus, Fie
     let table = DomainTable {
         viewer: status.viewer.map(|id| field::node("viewer", id)).transpose()?,
         state: domain_state_in(status.state)?,
-        rows: status
-            .rows
-            .into_iter()
-            .map(|row| row_in(row, nodes))
-            .collect::<Result<_, _>>()?,
+        rows: status.rows.into_iter().map(|row| row_in(row, nodes)).collect::<Result<_, _>>()?,
     };
-    Ok(DomainStatus {
-        table,
-        taken_at_ms: status.taken_at_ms,
-    })
+    Ok(DomainStatus { table, taken_at_ms: status.taken_at_ms })
 }
 
 fn row_out(row: NodeRow) -> proto::DomainRow {
-    let NodeRow {
-        address,
-        state,
-        version,
-        host,
-        evidence,
-        links,
-    } = row;
+    let NodeRow { address, state, version, host, evidence, links } = row;
     proto::DomainRow {
         address: address.to_string(),
         state: row::node_state_out(state),
@@ -154,11 +132,7 @@ fn row_out(row: NodeRow) -> proto::DomainRow {
 
 fn row_in(row: proto::DomainRow, nodes: usize) -> Result<NodeRow, FieldError> {
     if row.links.len() != nodes {
-        return Err(FieldError::WrongCount {
-            field: "row",
-            found: row.links.len(),
-            wanted: nodes,
-        });
+        return Err(FieldError::WrongCount { field: "row", found: row.links.len(), wanted: nodes });
     }
     Ok(NodeRow {
         address: address_in(&row.address)?,

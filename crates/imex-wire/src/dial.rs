@@ -4,6 +4,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -39,7 +40,7 @@ pub enum Dialled {
     /// It accepted.
     Admitted {
         /// Its introduction.
-        hello: Hello,
+        hello: Arc<Hello>,
         /// The open link.
         link: Link,
     },
@@ -103,12 +104,12 @@ pub async fn introduce(io: impl Io, hello: &Hello, limits: LinkLimits) -> Result
     let mut connection = connection;
     let response = poll_fn(|cx| poll_response(cx, &wire, &mut connection, &mut response)).await?;
     let incoming = check_response(response)?;
-    let stream = Stream::new(wire, Connection::Dialled(connection), incoming);
+    let stream = Box::new(Stream::new(wire, Connection::Dialled(connection), incoming));
     await_answer(stream, outgoing, limits).await
 }
 
 async fn await_answer(
-    mut stream: Stream,
+    mut stream: Box<Stream>,
     outgoing: SendStream<Bytes>,
     limits: LinkLimits,
 ) -> Result<Dialled, DialError> {
@@ -121,7 +122,7 @@ async fn await_answer(
     });
     match frame.await? {
         Frame::Hello(hello) => Ok(Dialled::Admitted {
-            hello,
+            hello: Arc::new(hello),
             link: Link::new(stream, Some(outgoing), Bytes::new(), limits),
         }),
         Frame::Refusal(refusal) => Ok(Dialled::Refused(refusal)),

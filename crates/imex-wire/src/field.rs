@@ -90,15 +90,12 @@ pub enum FieldError {
 
 /// A number that must fit below a bound.
 pub(crate) fn number(field: &'static str, found: u32, max: u16) -> Result<u16, FieldError> {
-    u16::try_from(found)
-        .ok()
-        .filter(|number| *number <= max)
-        .ok_or(FieldError::OutOfRange {
-            field,
-            found: found.into(),
-            min: 0,
-            max: max.into(),
-        })
+    u16::try_from(found).ok().filter(|number| *number <= max).ok_or(FieldError::OutOfRange {
+        field,
+        found: found.into(),
+        min: 0,
+        max: max.into(),
+    })
 }
 
 /// A node id.
@@ -134,11 +131,7 @@ pub(crate) fn count<T>(field: &'static str, list: &[T], max: usize) -> Result<()
 
 /// Bytes with a fixed length.
 pub(crate) fn bytes<const N: usize>(field: &'static str, found: &[u8]) -> Result<[u8; N], FieldError> {
-    found.try_into().map_err(|_| FieldError::WrongLength {
-        field,
-        found: found.len(),
-        wanted: N,
-    })
+    found.try_into().map_err(|_| FieldError::WrongLength { field, found: found.len(), wanted: N })
 }
 
 /// An enum's number, by the generated conversion.

@@ -16,9 +16,7 @@ pub(crate) fn frame(message: &impl Message, out: &mut BytesMut) {
     out.put_u8(0);
     // A message is bounded far below 4 GiB by `LinkLimits`.
     out.put_u32(u32::try_from(len).unwrap_or(u32::MAX));
-    message
-        .encode(out)
-        .expect("the buffer has grown by the encoded length");
+    message.encode(out).expect("the buffer has grown by the encoded length");
 }
 
 /// Cuts the bytes of a stream into messages.

@@ -57,7 +57,7 @@ pub struct LinkSender {
 /// The receiving half of a [`Link`], which also drives the connection.
 #[derive(Debug)]
 pub struct LinkReceiver {
-    stream: Stream,
+    stream: Box<Stream>,
     outbox: OutboxReceiver,
     /// `None` where the peer had reset the stream before it was admitted.
     outgoing: Option<SendStream<Bytes>>,
@@ -107,9 +107,7 @@ pub enum LinkEnd {
 impl LinkLimits {
     /// The limits for a domain of this many nodes.
     pub fn for_nodes(nodes: usize) -> Self {
-        LinkLimits {
-            message: MAX_MESSAGE + nodes * MAX_CELL_BYTES,
-        }
+        LinkLimits { message: MAX_MESSAGE + nodes * MAX_CELL_BYTES }
     }
 
     /// The largest message in bytes.
@@ -127,7 +125,7 @@ impl LinkLimits {
 impl Link {
     /// A link over an open stream, on which `first` is still to be sent.
     pub(crate) fn new(
-        stream: Stream,
+        stream: Box<Stream>,
         outgoing: Option<SendStream<Bytes>>,
         first: Bytes,
         limits: LinkLimits,

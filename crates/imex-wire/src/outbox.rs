@@ -51,12 +51,7 @@ pub(crate) enum Queued {
 
 /// An outbox that holds at most `bound` bytes.
 pub(crate) fn outbox(bound: usize) -> (OutboxSender, OutboxReceiver) {
-    let state = State {
-        queued: BytesMut::new(),
-        driver: None,
-        senders: 1,
-        receiver: Receiver::Alive,
-    };
+    let state = State { queued: BytesMut::new(), driver: None, senders: 1, receiver: Receiver::Alive };
     let state = Mutex::new(state);
     let outbox = Arc::new(Outbox { bound, state });
     (OutboxSender(Arc::clone(&outbox)), OutboxReceiver(outbox))
@@ -118,11 +113,7 @@ impl OutboxReceiver {
         if state.senders == 0 {
             return Queued::Last(bytes);
         }
-        if !state
-            .driver
-            .as_ref()
-            .is_some_and(|known| known.will_wake(cx.waker()))
-        {
+        if !state.driver.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
             state.driver = Some(cx.waker().clone());
         }
         Queued::Bytes(bytes)

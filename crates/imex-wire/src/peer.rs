@@ -56,12 +56,12 @@ pub fn decode_frame(bytes: &[u8]) -> Result<Frame, FrameError> {
         Content::Report(report) => Frame::Message(PeerMessage::Report(report_in(report)?)),
         Content::Ping(ping) => Frame::Message(PeerMessage::Ping(ping.number)),
         Content::Pong(pong) => Frame::Message(PeerMessage::Pong(pong.number)),
-        Content::Leaving(leaving) => Frame::Message(PeerMessage::Leaving {
-            instance: instance_in(&leaving.instance)?,
-        }),
-        Content::RowRequest(request) => Frame::Message(PeerMessage::RowRequest {
-            question: request.question,
-        }),
+        Content::Leaving(leaving) => {
+            Frame::Message(PeerMessage::Leaving { instance: instance_in(&leaving.instance)? })
+        }
+        Content::RowRequest(request) => {
+            Frame::Message(PeerMessage::RowRequest { question: request.question })
+        }
         Content::Row(row) => Frame::Message(PeerMessage::Row {
             question: row.question,
             state: row::node_state_in(row.state, Speaker::Itself)?,
@@ -93,17 +93,13 @@ pub(crate) fn message_frame(message: &PeerMessage) -> proto::PeerFrame {
         PeerMessage::Report(report) => Content::Report(report_out(*report)),
         PeerMessage::Ping(number) => Content::Ping(proto::Ping { number: *number }),
         PeerMessage::Pong(number) => Content::Pong(proto::Pong { number: *number }),
-        PeerMessage::Leaving { instance } => Content::Leaving(proto::Leaving {
-            instance: instance.number().to_be_bytes().to_vec(),
-        }),
+        PeerMessage::Leaving { instance } => {
+            Content::Leaving(proto::Leaving { instance: instance.number().to_be_bytes().to_vec() })
+        }
         PeerMessage::RowRequest { question } => {
             Content::RowRequest(proto::RowRequest { question: *question })
         }
-        PeerMessage::Row {
-            question,
-            state,
-            links,
-        } => Content::Row(proto::Row {
+        PeerMessage::Row { question, state, links } => Content::Row(proto::Row {
             question: *question,
             state: row::node_state_out(*state),
             links: row::row_out(links),
@@ -117,17 +113,7 @@ fn frame_of(content: Content) -> proto::PeerFrame {
 }
 
 fn hello_out(hello: &Hello) -> proto::Hello {
-    let Introduction {
-        protocol,
-        software,
-        driver,
-        node,
-        instance,
-        boot,
-        digest,
-        token,
-        host,
-    } = hello.get();
+    let Introduction { protocol, software, driver, node, instance, boot, digest, token, host } = hello.get();
     proto::Hello {
         protocol: *protocol,
         software: software.to_string(),
@@ -162,26 +148,29 @@ fn instance_in(bytes: &[u8]) -> Result<InstanceId, FieldError> {
 }
 
 fn refusal_out(refusal: &Refusal) -> proto::Refusal {
-    let mut out = proto::Refusal::default();
-    out.by = match refusal {
+    let by = match refusal {
         Refusal::Version { by } | Refusal::Map { by, .. } | Refusal::NotAtItsAddress { by } => {
             Some(hello_out(by))
         }
         Refusal::OtherDomain | Refusal::EndedInstance | Refusal::Leaving => None,
     };
-    out.set_reason(match refusal {
+    let reason = match refusal {
         Refusal::Version { .. } => Reason::Version,
         Refusal::Map { .. } => Reason::Map,
         Refusal::NotAtItsAddress { .. } => Reason::NotAtItsAddress,
         Refusal::OtherDomain => Reason::OtherDomain,
         Refusal::EndedInstance => Reason::EndedInstance,
         Refusal::Leaving => Reason::Leaving,
-    });
-    if let Refusal::Map { entries, len, .. } = refusal {
-        out.map_entries = entries.to_vec();
-        out.map_len = u32::try_from(*len).unwrap_or(u32::MAX);
-    }
-    out
+    };
+    let (map_entries, map_len) = match refusal {
+        Refusal::Map { entries, len, .. } => (entries.to_vec(), u32::try_from(*len).unwrap_or(u32::MAX)),
+        Refusal::Version { .. }
+        | Refusal::NotAtItsAddress { .. }
+        | Refusal::OtherDomain
+        | Refusal::EndedInstance
+        | Refusal::Leaving => (Vec::new(), 0),
+    };
+    proto::Refusal { reason: reason.into(), by, map_entries, map_len }
 }
 
 fn refusal_in(refusal: proto::Refusal) -> Result<Refusal, FrameError> {
@@ -189,17 +178,13 @@ fn refusal_in(refusal: proto::Refusal) -> Result<Refusal, FrameError> {
     let found = refusal.reason;
     Ok(match field::known(field, found)? {
         Reason::Unspecified => return Err(FieldError::UnknownNumber { field, found }.into()),
-        Reason::Version => Refusal::Version {
-            by: by_in(refusal.by)?,
-        },
+        Reason::Version => Refusal::Version { by: by_in(refusal.by)? },
         Reason::Map => Refusal::Map {
             by: by_in(refusal.by)?,
             len: map_len_in(refusal.map_len, refusal.map_entries.len())?,
             entries: entries_in(&refusal.map_entries)?,
         },
-        Reason::NotAtItsAddress => Refusal::NotAtItsAddress {
-            by: by_in(refusal.by)?,
-        },
+        Reason::NotAtItsAddress => Refusal::NotAtItsAddress { by: by_in(refusal.by)? },
         Reason::OtherDomain => Refusal::OtherDomain,
         Reason::EndedInstance => Refusal::EndedInstance,
         Reason::Leaving => Refusal::Leaving,
@@ -213,15 +198,12 @@ fn by_in(by: Option<proto::Hello>) -> Result<Arc<Hello>, FrameError> {
 
 fn map_len_in(found: u32, sent: usize) -> Result<usize, FieldError> {
     let in_range = |len: &usize| (sent..=NodeMap::MAX_ENTRIES).contains(len);
-    usize::try_from(found)
-        .ok()
-        .filter(in_range)
-        .ok_or(FieldError::OutOfRange {
-            field: "map length",
-            found: found.into(),
-            min: sent as u64,
-            max: NodeMap::MAX_ENTRIES as u64,
-        })
+    usize::try_from(found).ok().filter(in_range).ok_or(FieldError::OutOfRange {
+        field: "map length",
+        found: found.into(),
+        min: sent as u64,
+        max: NodeMap::MAX_ENTRIES as u64,
+    })
 }
 
 fn entries_in(entries: &[String]) -> Result<Arc<[String]>, FieldError> {
@@ -245,12 +227,7 @@ fn report_out(report: Report) -> proto::Report {
 
 fn report_in(report: proto::Report) -> Result<Report, FieldError> {
     if report.number == 0 {
-        return Err(FieldError::OutOfRange {
-            field: "report number",
-            found: 0,
-            min: 1,
-            max: u64::MAX,
-        });
+        return Err(FieldError::OutOfRange { field: "report number", found: 0, min: 1, max: u64::MAX });
     }
     Ok(Report {
         number: report.number,

@@ -6,7 +6,7 @@
     unused_qualifications,
     clippy::allow_attributes,
     clippy::allow_attributes_without_reason,
-    clippy::wildcard_enum_match_arm,
+    clippy::too_many_lines,
     clippy::missing_const_for_fn,
     reason = "generated code"
 )]

@@ -132,6 +132,7 @@ fn cause_out(cause: &Cause) -> proto::Cause {
         Cause::NotTriedYet
         | Cause::NameUnknown
         | Cause::Unreachable(_)
+        | Cause::AddressRefused
         | Cause::OtherDomain
         | Cause::ConnectionReset
         | Cause::Silent
@@ -154,6 +155,7 @@ fn kind_of(cause: &Cause) -> Kind {
         Cause::VersionDiffers { .. } => Kind::VersionDiffers,
         Cause::MapDiffers { .. } => Kind::MapDiffers,
         Cause::NotAtItsAddress { .. } => Kind::NotAtItsAddress,
+        Cause::AddressRefused => Kind::AddressRefused,
         Cause::OtherDomain => Kind::OtherDomain,
         Cause::ConnectionReset => Kind::ConnectionReset,
         Cause::Silent => Kind::Silent,
@@ -186,12 +188,11 @@ fn cause_in(cause: proto::Cause) -> Result<Cause, FieldError> {
             ours: field::text("ours", &cause.ours, MAX_CAUSE_TEXT)?,
             theirs: field::text("theirs", &cause.theirs, MAX_CAUSE_TEXT)?,
         },
-        Kind::MapDiffers => Cause::MapDiffers {
-            differences: differences_in(&cause.differences)?,
-        },
-        Kind::NotAtItsAddress => Cause::NotAtItsAddress {
-            claimed: field::node("claimed", cause.claimed)?.number(),
-        },
+        Kind::MapDiffers => Cause::MapDiffers { differences: differences_in(&cause.differences)? },
+        Kind::NotAtItsAddress => {
+            Cause::NotAtItsAddress { claimed: field::node("claimed", cause.claimed)?.number() }
+        }
+        Kind::AddressRefused => Cause::AddressRefused,
         Kind::OtherDomain => Cause::OtherDomain,
         Kind::ConnectionReset => Cause::ConnectionReset,
         Kind::Silent => Cause::Silent,

@@ -148,9 +148,7 @@ impl<V: View> Command for Service<V> {
         &self,
         _: tonic::Request<proto::GetDomainRequest>,
     ) -> Result<tonic::Response<proto::DomainStatus>, Status> {
-        Ok(tonic::Response::new(command::domain_out(
-            self.view.domain().await?,
-        )))
+        Ok(tonic::Response::new(command::domain_out(self.view.domain().await?)))
     }
 
     async fn watch_node(

@@ -58,13 +58,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(crate) fn new(wire: Wire, connection: Connection, incoming: RecvStream) -> Self {
-        Stream {
-            wire,
-            connection,
-            incoming,
-            inbox: Deframer::default(),
-            over: None,
-        }
+        Stream { wire, connection, incoming, inbox: Deframer::default(), over: None }
     }
 
     /// Drives the connection and gives the next message of at most `max` bytes. Writes are held back: whoever is
@@ -155,7 +149,5 @@ pub(crate) fn end_of(error: &h2::Error) -> End {
     if error.is_io() || error.is_remote() {
         return End::Closed;
     }
-    End::Breach(Breach::Http2 {
-        reason: error.to_string(),
-    })
+    End::Breach(Breach::Http2 { reason: error.to_string() })
 }

@@ -33,19 +33,11 @@ pub(crate) async fn measure(nodes: usize) -> Result<Figures, Failure> {
     }
     let (wall, cpu, rss_bytes) = meter.stop()?;
     let ping = ping(links.first_mut().ok_or("no link")?).await?;
-    Ok(Figures {
-        wall,
-        cpu,
-        rss_bytes,
-        ping,
-    })
+    Ok(Figures { wall, cpu, rss_bytes, ping })
 }
 
 async fn open(address: SocketAddr, hello: Arc<Hello>, limits: LinkLimits) -> Result<Link, Failure> {
-    let target = DialTarget {
-        address,
-        source: None,
-    };
+    let target = DialTarget { address, source: None };
     match dial(target, &hello, limits).await? {
         Dialled::Admitted { link, .. } => Ok(link),
         Dialled::Refused(refusal) => Err(format!("{refusal:?}").into()),

@@ -29,9 +29,7 @@ impl Peer for Echo {
         request: Request<Streaming<PeerFrame>>,
     ) -> Result<Response<Self::LinkStream>, Status> {
         let pong = |frame: Result<PeerFrame, Status>| {
-            frame.map(|_| PeerFrame {
-                content: Some(Content::Pong(Pong { number: 1 })),
-            })
+            frame.map(|_| PeerFrame { content: Some(Content::Pong(Pong { number: 1 })) })
         };
         Ok(Response::new(Box::pin(request.into_inner().map(pong))))
     }
@@ -70,12 +68,7 @@ pub(crate) async fn measure(nodes: usize) -> Result<Figures, Failure> {
     }
     let (wall, cpu, rss_bytes) = meter.stop()?;
     let ping = pings(links.first_mut().ok_or("no link")?).await?;
-    Ok(Figures {
-        wall,
-        cpu,
-        rss_bytes,
-        ping,
-    })
+    Ok(Figures { wall, cpu, rss_bytes, ping })
 }
 
 async fn open(address: SocketAddr) -> Result<Open, Failure> {
@@ -86,11 +79,7 @@ async fn open(address: SocketAddr) -> Result<Open, Failure> {
     let mut client = PeerClient::new(channel.clone());
     let mut receiver = client.link(ReceiverStream::new(frames)).await?.into_inner();
     receiver.message().await?.ok_or("no answer")?;
-    Ok(Open {
-        sender,
-        receiver,
-        _channel: channel,
-    })
+    Ok(Open { sender, receiver, _channel: channel })
 }
 
 async fn pings(link: &mut Open) -> Result<std::time::Duration, Failure> {
@@ -103,7 +92,5 @@ async fn pings(link: &mut Open) -> Result<std::time::Duration, Failure> {
 }
 
 fn ping() -> PeerFrame {
-    PeerFrame {
-        content: Some(Content::Ping(Ping { number: 1 })),
-    }
+    PeerFrame { content: Some(Content::Ping(Ping { number: 1 })) }
 }

@@ -34,10 +34,7 @@ pub(super) struct Call {
 
 impl Activity {
     pub(super) fn new() -> Self {
-        Activity(Mutex::new(State {
-            watches: 0,
-            progress: Instant::now(),
-        }))
+        Activity(Mutex::new(State { watches: 0, progress: Instant::now() }))
     }
 
     /// Notes that a call has begun.
