@@ -60,22 +60,13 @@ impl Addresses {
             let place = Place::random(nodes)?;
             match place.claim(nodes, port) {
                 Ok(claims) => {
-                    return Ok(Addresses {
-                        place,
-                        count: nodes,
-                        _claims: claims,
-                    });
+                    return Ok(Addresses { place, count: nodes, _claims: claims });
                 }
                 Err(failure) => last = failure,
             }
         }
         let (address, source) = last;
-        Err(AddressError::Taken {
-            port,
-            tries: TRIES,
-            address,
-            source,
-        })
+        Err(AddressError::Taken { port, tries: TRIES, address, source })
     }
 
     /// How many there are.
@@ -99,10 +90,7 @@ impl Place {
     /// Never 127.0, where everything else on a machine listens, and never so high that the blocks do not fit.
     fn from_bytes([a, b]: [u8; 2], nodes: usize) -> Self {
         let blocks = u8::try_from(nodes.div_ceil(PER_BLOCK)).unwrap_or(u8::MAX);
-        Place {
-            a: a.max(1),
-            b: b.min(u8::MAX - blocks),
-        }
+        Place { a: a.max(1), b: b.min(u8::MAX - blocks) }
     }
 
     fn address(self, node: usize) -> Ipv4Addr {
@@ -133,14 +121,9 @@ mod tests {
     fn every_node_has_an_address_of_its_own_at_both_ends_of_the_range() {
         for bytes in [[0, 0], [255, 255]] {
             let place = Place::from_bytes(bytes, Addresses::MAX_NODES);
-            let all: BTreeSet<_> = (0..Addresses::MAX_NODES)
-                .map(|node| place.address(node))
-                .collect();
+            let all: BTreeSet<_> = (0..Addresses::MAX_NODES).map(|node| place.address(node)).collect();
             assert_eq!(all.len(), Addresses::MAX_NODES);
-            assert!(
-                all.iter()
-                    .all(|address| address.octets()[1] > 0 && address.octets()[3] < 255)
-            );
+            assert!(all.iter().all(|address| address.octets()[1] > 0 && address.octets()[3] < 255));
         }
     }
 

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use thiserror::Error;
 
 use crate::address::{AddressError, Addresses};
-use crate::files::{self, Setting};
+use crate::files::{self, FilesError, Setting};
 use crate::lab::{Lab, NodeError};
 use crate::layout::{Layout, LayoutError, io_error};
 
@@ -53,6 +53,9 @@ pub enum StartError {
     /// No place for its files.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// Its files could not be written.
+    #[error(transparent)]
+    Files(#[from] FilesError),
     /// No addresses for its nodes.
     #[error(transparent)]
     Address(#[from] AddressError),
@@ -67,7 +70,10 @@ impl StartError {
         match self {
             StartError::Nodes { .. } => "choose another number with --nodes",
             StartError::Program { .. } => "name the daemon with --imexd",
-            StartError::Layout(error) => error.hint(),
+            StartError::Layout(error) | StartError::Files(FilesError::Layout(error)) => error.hint(),
+            StartError::Files(FilesError::Setting { .. }) => {
+                "a key has letters, digits and '_'; a value is one line"
+            }
             StartError::Address(_) => {
                 "if a service listens on this port of all addresses, choose another with --port"
             }
@@ -151,7 +157,7 @@ impl LabBuilder {
         for node in 0..self.nodes {
             let paths = layout.node(node);
             let settings = files::settings(&paths, addresses.of(node), self.port);
-            files::write(&paths, &settings, &self.settings, &map)?;
+            files::write(&paths, settings.iter().chain(&self.settings), &map)?;
         }
         Ok(Lab::prepared(layout, ownership, addresses, temporary))
     }
@@ -159,23 +165,14 @@ impl LabBuilder {
 
 /// The absolute path of a program, which must exist.
 fn program(path: &Path) -> Result<PathBuf, StartError> {
-    path.canonicalize().map_err(|source| StartError::Program {
-        path: path.to_owned(),
-        source,
-    })
+    path.canonicalize().map_err(|source| StartError::Program { path: path.to_owned(), source })
 }
 
 fn temporary() -> Result<(Layout, Option<TempDir>), LayoutError> {
     let usual = std::env::temp_dir();
-    let place = if usual.as_os_str().len() > MAX_TEMP_DIR {
-        PathBuf::from("/tmp")
-    } else {
-        usual
-    };
-    let directory = tempfile::Builder::new()
-        .prefix("imex-lab-")
-        .tempdir_in(&place)
-        .map_err(io_error(&place))?;
+    let place = if usual.as_os_str().len() > MAX_TEMP_DIR { PathBuf::from("/tmp") } else { usual };
+    let directory =
+        tempfile::Builder::new().prefix("imex-lab-").tempdir_in(&place).map_err(io_error(&place))?;
     Ok((Layout::new(directory.path())?, Some(directory)))
 }
 

@@ -2,32 +2,57 @@
 
 use std::fs;
 use std::net::Ipv4Addr;
+use std::path::Path;
+
+use imex_config::ServiceFile;
+use imex_config::service::SetError;
+use thiserror::Error;
 
 use crate::layout::{LayoutError, NodePaths, io_error};
 
 /// A key of `config.cfg` with its value.
 pub(crate) type Setting = (String, String);
 
-/// Writes a node's files into its new directory: the example configuration with the lab's keys, then `extra`, set in
-/// place, and the node map.
-pub(crate) fn write(
+/// Why a node's files could not be written.
+#[derive(Debug, Error)]
+pub enum FilesError {
+    /// A key or value cannot stand in a configuration file.
+    #[error("{key} could not be set in the configuration")]
+    Setting {
+        /// The key.
+        key: String,
+        /// Why.
+        source: SetError,
+    },
+    /// A file could not be written.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+}
+
+/// Writes a node's files into its new directory: the example configuration with `settings` set in place, and the
+/// node map.
+pub(crate) fn write<'a>(
     paths: &NodePaths,
-    lab: &[Setting],
-    extra: &[Setting],
+    settings: impl Iterator<Item = &'a Setting>,
     map: &str,
-) -> Result<(), LayoutError> {
-    fs::create_dir_all(&paths.dir).map_err(io_error(&paths.dir))?;
-    let mut text = String::new();
-    for (key, value) in lab.iter().chain(extra) {
-        text.push_str(&format!("{key}={value}\n"));
+) -> Result<(), FilesError> {
+    let mut config = example();
+    for (key, value) in settings {
+        config.set(key, value).map_err(|source| FilesError::Setting { key: key.clone(), source })?;
     }
-    fs::write(&paths.config, text).map_err(io_error(&paths.config))?;
-    fs::write(&paths.nodes_config, map).map_err(io_error(&paths.nodes_config))
+    fs::create_dir_all(&paths.dir).map_err(io_error(&paths.dir))?;
+    fs::write(&paths.config, config.to_string()).map_err(io_error(&paths.config))?;
+    fs::write(&paths.nodes_config, map).map_err(io_error(&paths.nodes_config))?;
+    Ok(())
+}
+
+fn example() -> ServiceFile {
+    ServiceFile::parse(imex_config::example().as_bytes()).expect("the example is a configuration file")
 }
 
 /// The keys that make a daemon a node of a lab.
 pub(crate) fn settings(paths: &NodePaths, address: Ipv4Addr, port: u16) -> Vec<Setting> {
-    let path = |path: &std::path::Path| path.display().to_string();
+    let path = |path: &Path| path.display().to_string();
     [
         ("DAEMONIZE", "0".to_owned()),
         ("LOG_FILE_NAME", path(&paths.log)),

@@ -15,6 +15,7 @@ use tokio::time::timeout_at;
 
 use crate::address::Addresses;
 use crate::builder::LabBuilder;
+use crate::client::ControlError;
 use crate::clock::now;
 use crate::layout::{Layout, NodePaths, Ownership};
 use crate::process::{End, Life, NodeProcess, NodeSignal};
@@ -90,6 +91,9 @@ pub enum WaitError {
     /// The domain as a daemon sees it was not in that state in time.
     #[error(transparent)]
     Watch(#[from] WatchError),
+    /// The lab's owner cannot be asked how its processes fare.
+    #[error("the lab's owner cannot be asked")]
+    Owner(#[source] ControlError),
     /// Ends of processes cannot be noticed.
     #[error("the system does not tell of ended processes")]
     Signals(#[source] io::Error),
@@ -111,16 +115,8 @@ impl Lab {
         addresses: Addresses,
         temporary: Option<TempDir>,
     ) -> Self {
-        let nodes = (0..addresses.count())
-            .map(|node| NodeProcess::new(layout.node(node)))
-            .collect();
-        Lab {
-            nodes,
-            addresses,
-            layout,
-            _ownership: ownership,
-            temporary,
-        }
+        let nodes = (0..addresses.count()).map(|node| NodeProcess::new(layout.node(node))).collect();
+        Lab { nodes, addresses, layout, _ownership: ownership, temporary }
     }
 
     /// How many nodes there are.
@@ -183,21 +179,18 @@ impl Lab {
         let process = self.node_mut(node)?;
         match process.life() {
             Life::Running { pid } | Life::Stopped { pid } => Err(NodeError::Runs { node, pid }),
-            Life::Dead { .. } => process
-                .start(&imexd)
-                .map_err(|source| NodeError::Start { node, source }),
+            Life::Dead { .. } => process.start(&imexd).map_err(|source| NodeError::Start { node, source }),
         }
     }
 
-    /// Sends a signal to a node that runs, without waiting for its effect.
-    pub fn kill(&mut self, node: usize, what: NodeSignal) -> Result<(), NodeError> {
+    /// Sends a signal to a node that runs, without waiting for its effect. Returns its process id.
+    pub fn kill(&mut self, node: usize, what: NodeSignal) -> Result<u32, NodeError> {
         let process = self.node_mut(node)?;
-        match process.signal(what) {
-            Err(source) => Err(NodeError::Signal { node, source }),
-            Ok(true) => Ok(()),
-            Ok(false) => match process.life() {
-                Life::Dead { end } => Err(NodeError::Dead { node, end }),
-                Life::Running { .. } | Life::Stopped { .. } => Ok(()),
+        match process.life() {
+            Life::Dead { end } => Err(NodeError::Dead { node, end }),
+            Life::Running { pid } | Life::Stopped { pid } => match process.signal(what) {
+                Ok(()) => Ok(pid),
+                Err(source) => Err(NodeError::Signal { node, source }),
             },
         }
     }
@@ -207,10 +200,7 @@ impl Lab {
         let mut ended = signal(SignalKind::child()).map_err(WaitError::Signals)?;
         let lives = self.lives();
         self.none_dead(&lives)?;
-        let viewer = lives
-            .iter()
-            .position(|life| matches!(life, Life::Running { .. }))
-            .unwrap_or(0);
+        let viewer = lives.iter().position(|life| matches!(life, Life::Running { .. })).unwrap_or(0);
         let endpoint = self.endpoint(viewer);
         let mut up = std::pin::pin!(watch_until(&endpoint, deadline, is_up));
         loop {
@@ -296,9 +286,7 @@ impl Lab {
 
     fn node_mut(&mut self, node: usize) -> Result<&mut NodeProcess, NodeError> {
         let nodes = self.nodes();
-        self.nodes
-            .get_mut(node)
-            .ok_or(NodeError::OutOfRange { node, nodes })
+        self.nodes.get_mut(node).ok_or(NodeError::OutOfRange { node, nodes })
     }
 }
 

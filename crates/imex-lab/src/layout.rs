@@ -148,12 +148,7 @@ impl Layout {
         fs::create_dir_all(&self.dir).map_err(io_error(&self.dir))?;
         let path = self.lock_file();
         let fresh = !path.exists();
-        if fresh
-            && fs::read_dir(&self.dir)
-                .map_err(io_error(&self.dir))?
-                .next()
-                .is_some()
-        {
+        if fresh && fs::read_dir(&self.dir).map_err(io_error(&self.dir))?.next().is_some() {
             let dir = self.dir.clone();
             return Err(LayoutError::NotEmpty { dir });
         }
@@ -192,6 +187,11 @@ impl Layout {
             Err(TryLockError::WouldBlock) => Ok(()),
             Err(TryLockError::Error(source)) => Err(LayoutError::Io { path, source }),
         }
+    }
+
+    /// Whether the directory, and in it the proof that it is held, still exists.
+    pub(crate) fn is_held(&self) -> bool {
+        self.lock_file().exists()
     }
 
     fn runs(&self, lock: &mut File) -> LayoutError {

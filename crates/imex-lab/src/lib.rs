@@ -18,16 +18,23 @@
 
 mod address;
 mod builder;
+mod client;
 mod clock;
+mod control;
 mod files;
 mod lab;
 mod layout;
+mod owner;
 mod process;
 mod watch;
 
 pub use address::AddressError;
 pub use builder::{LabBuilder, StartError};
+pub use client::{ControlError, LabClient, viewer};
+pub use control::{LabStatus, NodeReport, Refused, RefusedWhy};
+pub use files::FilesError;
 pub use lab::{Lab, NodeError, WaitError};
 pub use layout::{Layout, LayoutError, NodePaths};
+pub use owner::{ControlSocket, Ending};
 pub use process::{End, Life, NodeSignal};
 pub use watch::{WatchError, ask_domain, watch_until};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -32,12 +32,7 @@ pub enum NodeSignal {
 
 impl NodeSignal {
     /// All of them.
-    pub const ALL: [NodeSignal; 4] = [
-        NodeSignal::Term,
-        NodeSignal::Kill,
-        NodeSignal::Stop,
-        NodeSignal::Cont,
-    ];
+    pub const ALL: [NodeSignal; 4] = [NodeSignal::Term, NodeSignal::Kill, NodeSignal::Stop, NodeSignal::Cont];
 
     /// The name without `SIG`.
     pub const fn word(self) -> &'static str {
@@ -76,6 +71,7 @@ pub enum Life {
     /// It has ended, or was never started.
     Dead {
         /// How.
+        #[serde(flatten)]
         end: End,
     },
 }
@@ -140,10 +136,7 @@ enum State {
 impl NodeProcess {
     /// A node that is not yet started.
     pub(crate) fn new(paths: NodePaths) -> Self {
-        NodeProcess {
-            paths,
-            state: State::Dead(End::Unstarted),
-        }
+        NodeProcess { paths, state: State::Dead(End::Unstarted) }
     }
 
     /// The node's files.
@@ -162,6 +155,8 @@ impl NodeProcess {
             // Under systemd these would make every daemon speak for the lab.
             .env_remove("NOTIFY_SOCKET")
             .env_remove("WATCHDOG_USEC")
+            // Ctrl-C at the terminal is for the lab, which then ends its nodes one and all.
+            .process_group(0)
             .current_dir(&self.paths.dir)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -182,15 +177,14 @@ impl NodeProcess {
         }
     }
 
-    /// Sends a signal. `Ok(false)` says that the process has ended.
-    pub(crate) fn signal(&mut self, what: NodeSignal) -> io::Result<bool> {
+    /// Sends a signal; to a process that has ended, nothing.
+    pub(crate) fn signal(&mut self, what: NodeSignal) -> io::Result<()> {
         self.reap();
-        let State::Alive(child) = &self.state else {
-            return Ok(false);
-        };
-        // The process is a child that has not been reaped, so the number cannot have gone to another.
-        signal::kill(pid_of(child), what.number())?;
-        Ok(true)
+        if let State::Alive(child) = &self.state {
+            // The process is a child that has not been reaped, so the number cannot have gone to another.
+            signal::kill(pid_of(child), what.number())?;
+        }
+        Ok(())
     }
 
     /// Ends it at once, stopped or not, and waits for the moment that this takes.
@@ -230,16 +224,15 @@ fn pid_of(child: &Child) -> Pid {
 fn last_words(stderr: &Path) -> String {
     let text = fs::read(stderr).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let last = text.lines().rfind(|line| !line.trim().is_empty());
+    // Indented lines are hints to the line above them.
+    let last = text.lines().rfind(|line| line.starts_with(|first: char| !first.is_whitespace()));
     last.unwrap_or_default().chars().take(MAX_LAST_WORDS).collect()
 }
 
 /// Whether a process is stopped by a signal: the third field of its `stat`, behind the name in brackets (proc(5)).
 fn is_stopped(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit_once(')')
-        .and_then(|(_, rest)| rest.trim_start().chars().next());
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
     state == Some('T')
 }
 
@@ -254,7 +247,8 @@ mod tests {
     #[test]
     fn a_daemon_that_refuses_to_start_leaves_its_last_words() {
         let dir = tempfile::tempdir().unwrap();
-        let mut node = node(dir.path(), "echo first >&2; echo 'port taken' >&2; exit 3");
+        let mut node =
+            node(dir.path(), "echo first >&2; echo 'port taken' >&2; echo ' hint: wait' >&2; exit 3");
         let end = wait_dead(&mut node);
         assert_eq!(end.to_string(), "exited with code 3: port taken");
     }
@@ -264,18 +258,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut node = node(dir.path(), "exec sleep 60");
         assert!(matches!(node.life(), Life::Running { .. }));
-        assert!(node.signal(NodeSignal::Stop).unwrap());
+        node.signal(NodeSignal::Stop).unwrap();
         while !matches!(node.life(), Life::Stopped { .. }) {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         node.kill();
-        assert_eq!(
-            node.life(),
-            Life::Dead {
-                end: End::Killed { signal: 9 }
-            }
-        );
-        assert!(!node.signal(NodeSignal::Term).unwrap());
+        assert_eq!(node.life(), Life::Dead { end: End::Killed { signal: 9 } });
     }
 
     /// A node whose daemon is a shell that runs `script` for its configuration.

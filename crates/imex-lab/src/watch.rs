@@ -64,22 +64,14 @@ pub async fn watch_until<B>(
                 Err(error) if is_final(&error) => return Err(error),
                 Err(error) => failure = Some(error),
             }
-            pause = if connected {
-                RETRY.0
-            } else {
-                (pause * 2).min(RETRY.1)
-            };
+            pause = if connected { RETRY.0 } else { (pause * 2).min(RETRY.1) };
             sleep(pause).await;
         }
     };
     match timeout_at(end, attempts).await {
         Ok(Ok(found)) => Ok(found),
         Ok(Err(error)) => Err(WatchError::Ask(error)),
-        Err(_) => Err(WatchError::Overdue {
-            after: deadline,
-            last,
-            source: failure,
-        }),
+        Err(_) => Err(WatchError::Overdue { after: deadline, last, source: failure }),
     }
 }
 
