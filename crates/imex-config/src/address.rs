@@ -91,6 +91,9 @@ impl NodeAddressError {
             E::Port { .. } => Some("all nodes use the same port: set SERVER_PORT in the configuration file"),
             E::NeedlessZone { .. } => Some("leave out the part from % on"),
             E::NotOneMachine { .. } => Some("a placeholder will not do: list the nodes' real addresses"),
+            E::BadIp { text } if text.contains(':') => {
+                Some("IPv6 is up to eight groups of hexadecimal digits, :: at most once, as in fe80::1")
+            }
             E::BadIp { .. } => {
                 Some("IPv4 is four numbers from 0 to 255 without leading zeros, as in 10.0.0.1")
             }
@@ -104,10 +107,7 @@ impl NodeAddress {
     /// final dot. Two link-local addresses with different interfaces may be two machines, so they differ.
     pub(crate) fn canonical(&self) -> NodeAddress {
         match self {
-            NodeAddress::Ip { ip, zone } => NodeAddress::Ip {
-                ip: ip.to_canonical(),
-                zone: zone.clone(),
-            },
+            NodeAddress::Ip { ip, zone } => NodeAddress::Ip { ip: ip.to_canonical(), zone: zone.clone() },
             NodeAddress::Name(name) => {
                 NodeAddress::Name(name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase())
             }
@@ -209,10 +209,7 @@ fn broken_name_rule(name: &str) -> Option<&'static str> {
         if label.len() > 63 {
             return Some("a part between dots has more than 63 letters");
         }
-        if !label
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-        {
+        if !label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
             return Some("only letters, digits, '-', '_' and '.' are allowed");
         }
         if label.starts_with('-') || label.ends_with('-') {
@@ -220,9 +217,7 @@ fn broken_name_rule(name: &str) -> Option<&'static str> {
         }
         last = label;
     }
-    last.bytes()
-        .all(|b| b.is_ascii_digit())
-        .then_some("its last part is a number")
+    last.bytes().all(|b| b.is_ascii_digit()).then_some("its last part is a number")
 }
 
 impl fmt::Display for NodeAddress {
@@ -245,17 +240,11 @@ mod tests {
 
     #[test]
     fn addresses_and_names_are_told_apart() {
-        let ip = |text: &str| NodeAddress::Ip {
-            ip: text.parse().unwrap(),
-            zone: None,
-        };
+        let ip = |text: &str| NodeAddress::Ip { ip: text.parse().unwrap(), zone: None };
         assert_eq!("10.0.0.1".parse(), Ok(ip("10.0.0.1")));
         assert_eq!("::1".parse(), Ok(ip("::1")));
         assert_eq!("fe80::1".parse(), Ok(ip("fe80::1")));
-        assert_eq!(
-            "node-1.rack_2.".parse(),
-            Ok(NodeAddress::Name("node-1.rack_2.".to_owned()))
-        );
+        assert_eq!("node-1.rack_2.".parse(), Ok(NodeAddress::Name("node-1.rack_2.".to_owned())));
         let zoned: NodeAddress = "fe80::1%eth0".parse().unwrap();
         assert_eq!(zoned.to_string(), "fe80::1%eth0");
     }
@@ -283,14 +272,8 @@ mod tests {
                 "-a",
                 "\"-a\" is neither an IP address nor a host name: a part between dots begins or ends with '-'",
             ),
-            (
-                "a..b",
-                "\"a..b\" is neither an IP address nor a host name: there is nothing between two dots",
-            ),
-            (
-                "a.1",
-                "\"a.1\" is neither an IP address nor a host name: its last part is a number",
-            ),
+            ("a..b", "\"a..b\" is neither an IP address nor a host name: there is nothing between two dots"),
+            ("a.1", "\"a.1\" is neither an IP address nor a host name: its last part is a number"),
         ];
         for (text, message) in table {
             assert_eq!(fault(text), message, "{text}");

@@ -66,8 +66,6 @@ pub(crate) fn read(path: &Path, max: usize) -> Result<Vec<u8>, FileError> {
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(FileError::of)?;
-    file.take(max as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(FileError::of)?;
+    file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(FileError::of)?;
     Ok(bytes)
 }

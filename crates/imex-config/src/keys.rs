@@ -53,6 +53,8 @@ pub enum Kind {
     OptionalPath,
     /// An IP address, or empty. A link-local one may name its interface (`fe80::1%eth0`).
     OptionalAddress,
+    /// The same for listening: `0.0.0.0` and `::` are allowed too.
+    OptionalListenAddress,
     /// The name of a network interface, or empty.
     OptionalInterface,
     /// A host name, or empty.
@@ -110,13 +112,11 @@ impl fmt::Display for Kind {
             Kind::Word(words) | Kind::SecurityWord(words) => f.write_str(&words.join(", ")),
             Kind::Path => write!(f, "a path from the root, at most {} bytes", value::MAX_PATH_BYTES),
             Kind::OptionalPath => {
-                write!(
-                    f,
-                    "a path from the root, at most {} bytes, or empty",
-                    value::MAX_PATH_BYTES
-                )
+                write!(f, "a path from the root, at most {} bytes, or empty", value::MAX_PATH_BYTES)
             }
-            Kind::OptionalAddress => f.write_str("an IPv4 or IPv6 address, or empty"),
+            Kind::OptionalAddress | Kind::OptionalListenAddress => {
+                f.write_str("an IPv4 or IPv6 address, or empty")
+            }
             Kind::OptionalInterface => f.write_str("the name of an interface, or empty"),
             Kind::OptionalHost => f.write_str("a host name, or empty"),
             Kind::Text => f.write_str("text"),
@@ -138,20 +138,13 @@ pub fn nearest(name: &str) -> Option<&'static Key> {
     let distance = |key: &Key| strsim::damerau_levenshtein(&name, key.name);
     let scored = ALL.iter().copied().map(|key| (distance(key), key));
     // The first of the best: the order of the table decides ties.
-    scored
-        .filter(|(edits, _)| *edits <= allowed)
-        .min_by_key(|(edits, _)| *edits)
-        .map(|(_, key)| key)
+    scored.filter(|(edits, _)| *edits <= allowed).min_by_key(|(edits, _)| *edits).map(|(_, key)| key)
 }
 
 /// A third of the letters, but no more than 6: beyond that two long names with a common prefix would match. A name
 /// that is much longer than any key is not compared at all.
 fn allowed_edits(name: &str) -> usize {
-    if name.len() > 64 {
-        0
-    } else {
-        (name.len() / 3).min(6)
-    }
+    if name.len() > 64 { 0 } else { (name.len() / 3).min(6) }
 }
 
 #[cfg(test)]
@@ -172,12 +165,7 @@ mod tests {
         let names: BTreeSet<_> = ALL.iter().map(|key| key.name).collect();
         assert_eq!(names.len(), ALL.len());
         for key in ALL {
-            assert_eq!(
-                key.name.starts_with("OPENIMEX_"),
-                key.group == Group::Own,
-                "{}",
-                key.name
-            );
+            assert_eq!(key.name.starts_with("OPENIMEX_"), key.group == Group::Own, "{}", key.name);
         }
     }
 
@@ -196,10 +184,7 @@ mod tests {
         let nearest = |name| nearest(name).map(|key| key.name);
         assert_eq!(nearest("SERVER_PROT"), Some("SERVER_PORT"));
         assert_eq!(nearest("server_port"), Some("SERVER_PORT"));
-        assert_eq!(
-            nearest("IMEX_AUTH_ENCRYPTIPON_MODE"),
-            Some("IMEX_AUTH_ENCRYPTION_MODE")
-        );
+        assert_eq!(nearest("IMEX_AUTH_ENCRYPTIPON_MODE"), Some("IMEX_AUTH_ENCRYPTION_MODE"));
         assert_eq!(nearest("IMEX_NODES_CONFIG_FILE"), Some("IMEX_NODE_CONFIG_FILE"));
         assert_eq!(nearest("GRPC_KEEPALIVE"), None);
         assert_eq!(nearest("A"), None);

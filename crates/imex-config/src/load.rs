@@ -35,6 +35,9 @@ pub struct ClientLoaded {
 }
 
 /// Why a control tool has no settings.
+///
+/// The texts begin as those of NVIDIA's tool do, because monitors look for them (DCGM takes the second for "not
+/// configured").
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// The configuration file cannot be read.
@@ -79,10 +82,7 @@ pub fn load(config: &Path, overrides: &Overrides, machine: &impl Machine) -> Loa
         Err(error) => {
             let mut problems = Problems::default();
             problems.push(unread(config, &error, Role::Service));
-            return Loaded {
-                settings: None,
-                problems,
-            };
+            return Loaded { settings: None, problems };
         }
     };
     let nodes_path = resolve::nodes_path(&service);
@@ -90,12 +90,7 @@ pub fn load(config: &Path, overrides: &Overrides, machine: &impl Machine) -> Loa
         Ok(nodes) => (Some(nodes), None),
         Err(error) => (None, Some(unread(&nodes_path, &error, Role::Nodes))),
     };
-    let written = Written {
-        service_path: config.to_owned(),
-        service,
-        nodes_path,
-        nodes,
-    };
+    let written = Written { service_path: config.to_owned(), service, nodes_path, nodes };
     let (settings, mut problems) = resolve(&written, overrides, machine);
     if let Some(problem) = unread {
         problems.push(problem);
@@ -105,27 +100,17 @@ pub fn load(config: &Path, overrides: &Overrides, machine: &impl Machine) -> Loa
 
 /// Loads what a control tool needs. Looks up no name, so it never waits.
 pub fn load_client(config: &Path, machine: &impl Machine) -> Result<ClientLoaded, ClientError> {
-    let service = read_service(config).map_err(|source| ClientError::Config {
-        path: config.to_owned(),
-        source,
-    })?;
+    let service =
+        read_service(config).map_err(|source| ClientError::Config { path: config.to_owned(), source })?;
     let nodes_path = resolve::nodes_path(&service);
-    let unreadable = |source| ClientError::NodeMap {
-        path: nodes_path.clone(),
-        source,
-    };
+    let unreadable = |source| ClientError::NodeMap { path: nodes_path.clone(), source };
     let nodes = read_nodes(&nodes_path).map_err(|error| unreadable(error.into()))?;
     let Some(map) = nodes.map().cloned() else {
         let mut problems = Problems::default();
         nodes.report(&nodes_path, &mut problems);
         return Err(unreadable(NodeMapUnreadable::Faults { problems }));
     };
-    let written = Written {
-        service_path: config.to_owned(),
-        service,
-        nodes_path,
-        nodes: Some(nodes),
-    };
+    let written = Written { service_path: config.to_owned(), service, nodes_path, nodes: Some(nodes) };
     let (settings, problems) = resolve_client(&written, &map, machine);
     Ok(ClientLoaded { settings, problems })
 }
@@ -171,10 +156,5 @@ fn unread(path: &Path, error: &FileError, role: Role) -> Problem {
         (FileError::Io(_), _) => "the system's log may say more",
         (FileError::Text(error), _) => error.hint(),
     };
-    Problem::new(Severity::Error, path, what)
-        .at(error.line())
-        .hint(hint.to_owned())
+    Problem::new(Severity::Error, path, what).at(error.line()).hint(hint.to_owned())
 }
-
-#[cfg(test)]
-mod tests;

@@ -44,11 +44,7 @@ impl Machine for ThisMachine {
             let Ok(index) = nix::net::if_::if_nametoindex(interface.interface_name.as_str()) else {
                 continue;
             };
-            found.push(LocalAddress {
-                address,
-                interface: interface.interface_name,
-                index,
-            });
+            found.push(LocalAddress { address, interface: interface.interface_name, index });
         }
         found.sort_by_key(|local| (local.index, local.address));
         Ok(found)

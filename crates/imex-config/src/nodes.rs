@@ -65,10 +65,7 @@ pub enum NodeFaultKind {
     #[error(transparent)]
     Entry(#[from] NodeAddressError),
     /// Two entries are the same node.
-    #[error(
-        "{text} is already node {node} of the map, in line {line}{}",
-        spelled(text, first)
-    )]
+    #[error("{text} is already node {node} of the map, in line {line}{}", spelled(text, first))]
     Duplicate {
         /// The later entry.
         text: String,
@@ -82,11 +79,7 @@ pub enum NodeFaultKind {
 }
 
 fn spelled(text: &str, first: &str) -> String {
-    if text == first {
-        String::new()
-    } else {
-        format!(" (written as {first})")
-    }
+    if text == first { String::new() } else { format!(" (written as {first})") }
 }
 
 impl NodeFaultKind {
@@ -154,12 +147,7 @@ impl Reader {
             return self.fault(Some(line), duplicate);
         }
         let number = u16::try_from(self.found - 1).expect("no entry beyond MAX_ENTRIES comes here");
-        self.entries.push(NodeEntry {
-            node: NodeId::new(number),
-            line,
-            text: text.into(),
-            address,
-        });
+        self.entries.push(NodeEntry { node: NodeId::new(number), line, text: text.into(), address });
     }
 
     fn fault(&mut self, line: Option<usize>, kind: NodeFaultKind) {
@@ -175,13 +163,7 @@ impl Reader {
             let found = self.found;
             // About the whole file, so it is kept whatever the lines have filled.
             let kind = NodeFaultKind::TooMany { found };
-            self.faults.insert(
-                0,
-                NodeFault {
-                    line: Some(line),
-                    kind,
-                },
-            );
+            self.faults.insert(0, NodeFault { line: Some(line), kind });
         } else if self.found == 0 {
             self.fault(None, NodeFaultKind::Empty);
         }
@@ -236,24 +218,12 @@ impl NodeFile {
             NodeAddress::Name(_) => false,
         };
         let count = self.entries.iter().filter(loopback).count();
-        let Some(first) = self
-            .entries
-            .iter()
-            .find(loopback)
-            .filter(|_| count < self.entries.len())
-        else {
+        let Some(first) = self.entries.iter().find(loopback).filter(|_| count < self.entries.len()) else {
             return;
         };
-        let what = format!(
-            "{} is every machine's own address, no other node reaches it",
-            first.text
-        );
+        let what = format!("{} is every machine's own address, no other node reaches it", first.text);
         let hint = "list the address by which the other nodes reach this one".to_owned();
-        problems.push(
-            Problem::new(Severity::Warning, path, what)
-                .at(first.line)
-                .hint(hint),
-        );
+        problems.push(Problem::new(Severity::Warning, path, what).at(first.line).hint(hint));
     }
 }
 

@@ -53,41 +53,25 @@ pub struct Problem {
 impl Problem {
     /// A problem about a file as a whole.
     pub fn new(severity: Severity, file: &Path, what: impl Into<String>) -> Self {
-        Problem {
-            severity,
-            file: file.to_owned(),
-            line: None,
-            key: None,
-            what: what.into(),
-            hint: None,
-        }
+        Problem { severity, file: file.to_owned(), line: None, key: None, what: what.into(), hint: None }
     }
 
     /// The same, about a line (from 1).
     #[must_use]
     pub fn at(self, line: impl Into<Option<usize>>) -> Self {
-        Problem {
-            line: line.into(),
-            ..self
-        }
+        Problem { line: line.into(), ..self }
     }
 
     /// The same, about a key.
     #[must_use]
     pub fn about(self, key: &str) -> Self {
-        Problem {
-            key: Some(key.to_owned()),
-            ..self
-        }
+        Problem { key: Some(key.to_owned()), ..self }
     }
 
     /// The same, with what to do.
     #[must_use]
     pub fn hint(self, hint: impl Into<Option<String>>) -> Self {
-        Problem {
-            hint: hint.into(),
-            ..self
-        }
+        Problem { hint: hint.into(), ..self }
     }
 }
 
@@ -192,12 +176,7 @@ impl Problems {
 
 impl FileProblems {
     fn new(first: &Problem) -> Self {
-        FileProblems {
-            file: first.file.clone(),
-            kept: Vec::new(),
-            left_out: 0,
-            worst: first.severity,
-        }
+        FileProblems { file: first.file.clone(), kept: Vec::new(), left_out: 0, worst: first.severity }
     }
 
     fn push(&mut self, problem: Problem) {
@@ -223,14 +202,55 @@ impl fmt::Display for Problems {
             if of.left_out > 0 {
                 let plural = if of.left_out == 1 { "" } else { "s" };
                 let file = of.file.display();
-                write!(
-                    f,
-                    "{newline}{file}: note: {} more problem{plural} not shown",
-                    of.left_out
-                )?;
+                write!(f, "{newline}{file}: note: {} more problem{plural} not shown", of.left_out)?;
                 newline = "\n";
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(severity: Severity, line: usize) -> Problem {
+        Problem::new(severity, Path::new("a.cfg"), "it is so").at(line)
+    }
+
+    #[test]
+    fn the_hint_has_a_line_of_its_own() {
+        let problem = problem(Severity::Error, 3).hint("change it".to_owned());
+        assert_eq!(problem.to_string(), "a.cfg:3: error: it is so\n  hint: change it");
+    }
+
+    #[test]
+    fn problems_are_shown_by_line_whatever_the_order_of_finding() {
+        let mut problems = Problems::default();
+        problems.push(problem(Severity::Note, 2));
+        problems.push(problem(Severity::Note, 1));
+        problems.push(Problem::new(Severity::Note, Path::new("a.cfg"), "the whole"));
+        let lines: Vec<_> = problems.iter().map(|problem| problem.line).collect();
+        assert_eq!(lines, [None, Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn an_error_that_is_not_kept_still_fails() {
+        let mut problems = Problems::default();
+        for line in 1..=Problems::MAX_PER_FILE {
+            problems.push(problem(Severity::Warning, line));
+        }
+        assert!(!problems.fail(Strictness::Lenient));
+        assert!(problems.fail(Strictness::Strict));
+        problems.push(problem(Severity::Error, 99));
+        assert!(problems.fail(Strictness::Lenient));
+        assert_eq!((problems.iter().count(), problems.left_out()), (Problems::MAX_PER_FILE, 1));
+    }
+
+    #[test]
+    fn a_note_never_fails() {
+        let mut problems = Problems::default();
+        problems.push(problem(Severity::Note, 1));
+        assert!(!problems.fail(Strictness::Strict));
     }
 }

@@ -56,11 +56,7 @@ pub fn replace(path: &Path, contents: &[u8]) -> Result<(), ReplaceError> {
 }
 
 fn failure(path: &Path, step: &'static str) -> impl Fn(io::Error) -> ReplaceError {
-    move |source| ReplaceError {
-        path: path.to_owned(),
-        step,
-        source,
-    }
+    move |source| ReplaceError { path: path.to_owned(), step, source }
 }
 
 fn fill(file: &mut File, old: Option<&fs::Metadata>, contents: &[u8]) -> io::Result<()> {
@@ -77,20 +73,12 @@ fn fill(file: &mut File, old: Option<&fs::Metadata>, contents: &[u8]) -> io::Res
 }
 
 fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
-    let name = target
-        .file_name()
-        .ok_or(io::ErrorKind::InvalidInput)?
-        .to_string_lossy();
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     let mut taken = io::Error::from(io::ErrorKind::AlreadyExists);
     for attempt in 0..NAMES {
         let temporary = folder(target).join(format!(".{name}.{}-{attempt}", std::process::id()));
         // Private until it has the old file's owner and mode.
-        match OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)
-        {
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary) {
             Ok(file) => return Ok((file, temporary)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
             Err(error) => return Err(error),
@@ -113,9 +101,8 @@ mod tests {
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
-        let names = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<_> = names.collect();
         names.sort();
         names
@@ -157,13 +144,7 @@ mod tests {
     fn a_file_left_by_a_crash_is_not_in_the_way() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.cfg");
-        fs::write(
-            folder
-                .path()
-                .join(format!(".config.cfg.{}-0", std::process::id())),
-            "half",
-        )
-        .unwrap();
+        fs::write(folder.path().join(format!(".config.cfg.{}-0", std::process::id())), "half").unwrap();
         replace(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
     }

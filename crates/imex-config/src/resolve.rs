@@ -3,7 +3,7 @@
 //! Each section of the file has its own function; all of them run whatever the others find, so that one run reports
 //! everything.
 
-mod locals;
+mod here;
 mod lookup;
 mod own;
 mod security;
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use imex_core::{DomainToken, Grace, NodeMap, QuorumMode, Timing};
 
+use self::here::Here;
 use crate::client::ClientSettings;
 use crate::keys::table as key;
 use crate::machine::Machine;
@@ -46,14 +47,12 @@ pub struct Written {
     pub nodes: Option<NodeFile>,
 }
 
-/// Where a configuration file says that the node file is; a bad path counts as none, so it gives the default.
+/// Where a configuration file says that the node file is. The path is taken as it stands, so that a bad one hides no
+/// problem of the file itself; it is judged with the other values.
 pub(crate) fn nodes_path(service: &ServiceFile) -> PathBuf {
     let key = key::IMEX_NODE_CONFIG_FILE;
     let written = service.get(key.name).map(|assignment| assignment.value);
-    written
-        .filter(|value| key.judge(value).is_ok())
-        .unwrap_or(key.default)
-        .into()
+    written.filter(|value| !value.is_empty()).unwrap_or(key.default).into()
 }
 
 /// Judges both files for a machine. Gives settings unless a problem is an error.
@@ -65,13 +64,14 @@ pub fn resolve(
     let mut values = Values::judge(&written.service, &written.service_path);
     let port = overrides.port.unwrap_or_else(|| values.number(&key::SERVER_PORT));
     let security = security::resolve(&mut values, machine);
-    let command = command(&mut values, port);
+    let here = Here::look(machine, &mut values);
+    let command = command(&mut values, port, here.as_ref());
     let log = log(&values);
     let stats = stats(&values, &log);
     let own = written.nodes.as_ref().and_then(|nodes| {
         nodes.report(&written.nodes_path, &mut values.problems);
         let map = nodes.map()?.clone();
-        let own = own::find(nodes, &written.nodes_path, &mut values, machine)?;
+        let own = own::find(nodes, &written.nodes_path, &mut values, here.as_ref()?)?;
         Some((map, addresses(nodes), own))
     });
     let settings = own.map(|(map, addresses, (node, bind))| Settings {
@@ -108,7 +108,7 @@ pub fn resolve_client(
     let settings = ClientSettings {
         map: map.clone(),
         addresses: nodes.map(addresses).unwrap_or_default(),
-        node: nodes.and_then(|nodes| own::guess(nodes, &values, machine)),
+        node: nodes.and_then(|nodes| own::guess(nodes, &mut values, machine)),
         socket: socket(&values),
         tcp: tcp(&values),
     };
@@ -119,11 +119,7 @@ pub fn resolve_client(
 }
 
 fn addresses(nodes: &NodeFile) -> Vec<NodeAddress> {
-    nodes
-        .entries()
-        .iter()
-        .map(|entry| entry.address.clone())
-        .collect()
+    nodes.entries().iter().map(|entry| entry.address.clone()).collect()
 }
 
 fn quorum(values: &Values<'_>) -> QuorumMode {
@@ -142,9 +138,7 @@ fn timing(values: &Values<'_>) -> Timing {
         ping_misses: values.number(&key::OPENIMEX_PING_MISSES),
         retry_max,
         dial_deadline: values.millis(&key::OPENIMEX_DIAL_TIMEOUT_MS),
-        grace: values
-            .seconds(&key::IMEX_NODE_DISCONNECTED_GRACE_TIME)
-            .map_or(Grace::Forever, Grace::For),
+        grace: values.seconds(&key::IMEX_NODE_DISCONNECTED_GRACE_TIME).map_or(Grace::Forever, Grace::For),
         ..default
     }
 }
@@ -153,7 +147,7 @@ fn token(values: &Values<'_>) -> DomainToken {
     DomainToken::new(values.text(&key::OPENIMEX_DOMAIN_TOKEN)).expect("the value was judged as a token")
 }
 
-fn command(values: &mut Values<'_>, peer_port: u16) -> Command {
+fn command(values: &mut Values<'_>, peer_port: u16, here: Option<&Here<'_>>) -> Command {
     let socket = socket(values);
     let length = socket.as_os_str().len();
     if length > MAX_SOCKET_BYTES {
@@ -162,43 +156,36 @@ fn command(values: &mut Values<'_>, peer_port: u16) -> Command {
         let hint = "use a folder with a shorter path".to_owned();
         values.report(Severity::Error, &key::IMEX_CMD_UNIX_DOMAIN_PATH, what, hint);
     }
-    let tcp = tcp(values);
-    if let Some(tcp) = tcp {
-        report_tcp(values, tcp, peer_port);
+    let mut tcp = tcp(values);
+    if let Some(tcp) = &mut tcp {
+        report_tcp(values, *tcp, peer_port);
+        tcp.scope_id = here.map_or(0, |here| own::command_scope(values, here));
     }
-    Command {
-        socket,
-        socket_mode: values.mode(&key::OPENIMEX_CMD_SOCKET_MODE),
-        tcp,
-    }
+    Command { socket, socket_mode: values.mode(&key::OPENIMEX_CMD_SOCKET_MODE), tcp }
 }
 
 fn socket(values: &Values<'_>) -> PathBuf {
-    values
-        .non_empty(&key::IMEX_CMD_UNIX_DOMAIN_PATH)
-        .unwrap_or(DEFAULT_SOCKET)
-        .into()
+    values.non_empty(&key::IMEX_CMD_UNIX_DOMAIN_PATH).unwrap_or(DEFAULT_SOCKET).into()
 }
 
 fn tcp(values: &Values<'_>) -> Option<CommandTcp> {
     let enabled = values.on(&key::IMEX_CMD_ENABLED);
     let port = values.port(&key::IMEX_CMD_PORT).filter(|_| enabled)?;
     let bind = values.address(&key::IMEX_CMD_BIND_INTERFACE_IP).map(|(ip, _)| ip);
-    Some(CommandTcp { bind, port })
+    Some(CommandTcp { bind, scope_id: 0, port })
 }
 
 fn report_tcp(values: &mut Values<'_>, tcp: CommandTcp, peer_port: u16) {
     let own_address = values.address(&key::BIND_INTERFACE_IP).map(|(ip, _)| ip);
-    let apart = tcp.bind.is_some() && own_address.is_some() && tcp.bind != own_address;
+    let command_address = tcp.bind.filter(|ip| !ip.is_unspecified());
+    let apart = command_address.is_some() && own_address.is_some() && command_address != own_address;
     if tcp.port == peer_port && tcp.port != 0 && !apart {
         let what = format!("port {peer_port} is asked for twice, for peers and for questions over TCP");
         let hint = "SERVER_PORT and IMEX_CMD_PORT must differ".to_owned();
         values.report(Severity::Error, &key::IMEX_CMD_PORT, what, hint);
-    } else if tcp.bind.is_none() {
-        let what = format!(
-            "anyone who reaches port {} of this machine can read the domain's state",
-            tcp.port
-        );
+    } else if command_address.is_none() {
+        let what =
+            format!("anyone who reaches port {} of this machine can read the domain's state", tcp.port);
         let hint = "name one address in IMEX_CMD_BIND_INTERFACE_IP to offer it there only".to_owned();
         values.report(Severity::Note, &key::IMEX_CMD_ENABLED, what, hint);
     }
@@ -237,9 +224,7 @@ fn stats(values: &Values<'_>, log: &Log) -> Stats {
     };
     Stats {
         destination,
-        interval: values
-            .seconds(&key::OPENIMEX_STATS_INTERVAL_SEC)
-            .expect("the range begins at 1"),
+        interval: values.seconds(&key::OPENIMEX_STATS_INTERVAL_SEC).expect("the range begins at 1"),
     }
 }
 
@@ -247,6 +232,3 @@ fn stats(values: &Values<'_>, log: &Log) -> Stats {
 fn node_problem(severity: Severity, path: &Path, what: String, hint: &str) -> Problem {
     Problem::new(severity, path, what).hint(hint.to_owned())
 }
-
-#[cfg(test)]
-mod tests;

@@ -82,25 +82,19 @@ impl ServiceFile {
                 content: content(line.text),
             })
             .collect();
-        Ok(ServiceFile {
-            byte_order_mark,
-            lines,
-        })
+        Ok(ServiceFile { byte_order_mark, lines })
     }
 
     /// Every assignment, in order, the overruled ones included.
     pub fn assignments(&self) -> impl DoubleEndedIterator<Item = Assignment<'_>> {
-        self.lines
-            .iter()
-            .enumerate()
-            .filter_map(|(index, line)| match &line.content {
-                Content::Assignment { key, value } => Some(Assignment {
-                    line: index + 1,
-                    key: &line.text[key.clone()],
-                    value: &line.text[value.clone()],
-                }),
-                Content::Nothing | Content::Malformed => None,
-            })
+        self.lines.iter().enumerate().filter_map(|(index, line)| match &line.content {
+            Content::Assignment { key, value } => Some(Assignment {
+                line: index + 1,
+                key: &line.text[key.clone()],
+                value: &line.text[value.clone()],
+            }),
+            Content::Nothing | Content::Malformed => None,
+        })
     }
 
     /// The assignment of a key that counts: the last one.
@@ -147,11 +141,7 @@ impl ServiceFile {
             ending.clone_into(&mut last.ending);
         }
         let text = format!("{key}={value}");
-        self.lines.push(Line {
-            content: content(&text),
-            text,
-            ending: ending.to_owned(),
-        });
+        self.lines.push(Line { content: content(&text), text, ending: ending.to_owned() });
     }
 }
 

@@ -80,8 +80,10 @@ pub struct Command {
 /// The command service over TCP. It asks nobody who they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandTcp {
-    /// The address; `None` means all interfaces.
+    /// The address; `None` means all interfaces, by IPv6 and IPv4.
     pub bind: Option<IpAddr>,
+    /// For a link-local IPv6 address the index of its interface, else 0. A control tool's settings have 0.
+    pub scope_id: u32,
     /// The port; `imexctl -N` asks other nodes on the same one. 0 takes any free one, for tests.
     pub port: u16,
 }

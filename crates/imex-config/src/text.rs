@@ -58,18 +58,12 @@ pub(crate) fn decode(bytes: &[u8], max: usize) -> Result<&str, TextError> {
         return Err(TextError::TooLarge { max });
     }
     if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
-        return Err(TextError::Binary {
-            line: place(bytes, at).0,
-        });
+        return Err(TextError::Binary { line: place(bytes, at).0 });
     }
     std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
         let (line, column) = place(bytes, at);
-        TextError::NotUtf8 {
-            line,
-            column,
-            byte: bytes[at],
-        }
+        TextError::NotUtf8 { line, column, byte: bytes[at] }
     })
 }
 
@@ -77,10 +71,7 @@ pub(crate) fn decode(bytes: &[u8], max: usize) -> Result<&str, TextError> {
 fn place(bytes: &[u8], at: usize) -> (usize, usize) {
     let before = &bytes[..at];
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let start = before
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |end| end + 1);
+    let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     (line, at - start + 1)
 }
 
@@ -95,10 +86,7 @@ pub(crate) struct Line<'a> {
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     text.split_inclusive('\n').map(|line| {
         let bare = line.strip_suffix('\n').unwrap_or(line);
-        let bare = bare
-            .strip_suffix('\r')
-            .filter(|_| bare.len() < line.len())
-            .unwrap_or(bare);
+        let bare = bare.strip_suffix('\r').filter(|_| bare.len() < line.len()).unwrap_or(bare);
         let (text, ending) = line.split_at(bare.len());
         Line { text, ending }
     })
@@ -111,11 +99,7 @@ mod tests {
     #[test]
     fn a_fault_names_line_and_column() {
         assert_eq!(decode(b"a\nb\0", 9), Err(TextError::Binary { line: 2 }));
-        let fault = TextError::NotUtf8 {
-            line: 2,
-            column: 3,
-            byte: 0xff,
-        };
+        let fault = TextError::NotUtf8 { line: 2, column: 3, byte: 0xff };
         assert_eq!(decode(b"ok\nab\xffc", 9), Err(fault));
         assert_eq!(decode(b"0123456789", 9), Err(TextError::TooLarge { max: 9 }));
     }

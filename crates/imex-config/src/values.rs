@@ -28,10 +28,7 @@ impl<'a> Values<'a> {
     pub(crate) fn judge(file: &'a ServiceFile, path: &'a Path) -> Self {
         let mut values = Values {
             path,
-            counting: file
-                .assignments()
-                .map(|assignment| (assignment.key, assignment))
-                .collect(),
+            counting: file.assignments().map(|assignment| (assignment.key, assignment)).collect(),
             problems: Problems::default(),
         };
         if file.has_carriage_returns() {
@@ -40,15 +37,11 @@ impl<'a> Values<'a> {
         for (line, text) in file.malformed() {
             let what = format!("{:?} is neither KEY=value nor a comment", shorten(text.trim()));
             let hint = "a comment begins with #".to_owned();
-            values
-                .problems
-                .push(Problem::new(Severity::Error, path, what).at(line).hint(hint));
+            values.problems.push(Problem::new(Severity::Error, path, what).at(line).hint(hint));
         }
         for assignment in file.assignments() {
             if let Some(problem) = values.judge_assignment(assignment) {
-                values
-                    .problems
-                    .push(problem.at(assignment.line).about(assignment.key));
+                values.problems.push(problem.at(assignment.line).about(assignment.key));
             }
         }
         values
@@ -64,11 +57,7 @@ impl<'a> Values<'a> {
             let hint = meant.map(|key| format!("did you mean {}?", key.name));
             return Some(problem(Severity::Warning, what).hint(hint));
         };
-        if let Some(counts) = self
-            .counting
-            .get(key.name)
-            .filter(|counts| counts.line != assignment.line)
-        {
+        if let Some(counts) = self.counting.get(key.name).filter(|counts| counts.line != assignment.line) {
             let what = format!("{} is set again in line {}, which counts", key.name, counts.line);
             return Some(problem(Severity::Warning, what).hint("remove one of the two lines".to_owned()));
         }
@@ -137,14 +126,12 @@ impl<'a> Values<'a> {
 
     /// An address with its interface, `None` if the value is empty.
     pub(crate) fn address(&self, key: &Key) -> Option<(IpAddr, Option<String>)> {
-        value::address(self.non_empty(key)?)?.ok()
+        value::listen_address(self.non_empty(key)?)?.ok()
     }
 
     /// A number of seconds, `None` if it is -1.
     pub(crate) fn seconds(&self, key: &Key) -> Option<Duration> {
-        u64::try_from(self.number::<i64>(key))
-            .ok()
-            .map(Duration::from_secs)
+        u64::try_from(self.number::<i64>(key)).ok().map(Duration::from_secs)
     }
 
     /// A number of milliseconds.

@@ -25,10 +25,7 @@ macro_rules! keys {
 }
 
 /// Seconds that fit any timer: 68 years.
-const SECONDS_OR_MINUS_ONE: Kind = Kind::Integer {
-    min: -1,
-    max: i32::MAX as i64,
-};
+const SECONDS_OR_MINUS_ONE: Kind = Kind::Integer { min: -1, max: i32::MAX as i64 };
 
 keys! {
     Process {
@@ -112,7 +109,7 @@ keys! {
         /// the Unix socket is always served.
         IMEX_CMD_ENABLED = "0": Kind::Switch;
         /// The address for questions over TCP. Empty takes all interfaces.
-        IMEX_CMD_BIND_INTERFACE_IP = "": Kind::OptionalAddress;
+        IMEX_CMD_BIND_INTERFACE_IP = "": Kind::OptionalListenAddress;
         /// The port for questions over TCP, the same on every node. Empty means none, 0 any free one.
         IMEX_CMD_PORT = "50005": Kind::OptionalPort;
         /// The Unix socket for questions. Empty takes /var/run/nvidia-imex/command.sock.

@@ -22,7 +22,7 @@ pub enum ValueError {
         expected: Kind,
     },
     /// It has another form.
-    #[error("{value:?} is not {expected}")]
+    #[error("{value:?} is no valid value, expected {expected}")]
     Form {
         /// The value.
         value: String,
@@ -73,10 +73,9 @@ impl ValueError {
         let (value, other) = match self {
             ValueError::Form { value, .. } => (value, None),
             ValueError::Word { value, words } => (value, in_capitals(value, words)),
-            ValueError::RelativePath { value } => (
-                value,
-                Some("the service may run in any folder: begin with /".to_owned()),
-            ),
+            ValueError::RelativePath { value } => {
+                (value, Some("the service may run in any folder: begin with /".to_owned()))
+            }
             ValueError::Empty { .. }
             | ValueError::Range { .. }
             | ValueError::PathTooLong { .. }
@@ -102,16 +101,9 @@ impl Key {
     /// Judges a value, which has no blanks around it.
     pub fn judge(&self, value: &str) -> Result<(), ValueError> {
         let expected = self.kind;
-        let form = || ValueError::Form {
-            value: value.to_owned(),
-            expected,
-        };
+        let form = || ValueError::Form { value: value.to_owned(), expected };
         let needed = || {
-            if value.is_empty() {
-                Err(ValueError::Empty { expected })
-            } else {
-                Ok(value)
-            }
+            if value.is_empty() { Err(ValueError::Empty { expected }) } else { Ok(value) }
         };
         match self.kind {
             Kind::Switch => switch(needed()?).map(drop).ok_or_else(form),
@@ -125,9 +117,11 @@ impl Key {
             Kind::OptionalPath => path(value),
             Kind::OptionalAddress if value.is_empty() => Ok(()),
             Kind::OptionalAddress => address(value).ok_or_else(form)?.map(drop),
-            Kind::OptionalInterface => (value.is_empty() || is_interface_name(value))
-                .then_some(())
-                .ok_or_else(form),
+            Kind::OptionalListenAddress if value.is_empty() => Ok(()),
+            Kind::OptionalListenAddress => listen_address(value).ok_or_else(form)?.map(drop),
+            Kind::OptionalInterface => {
+                (value.is_empty() || is_interface_name(value)).then_some(()).ok_or_else(form)
+            }
             Kind::OptionalHost if value.is_empty() => Ok(()),
             Kind::OptionalHost => Ok(value.parse::<NodeAddress>().map(drop)?),
             Kind::Text => needed().map(drop),
@@ -154,20 +148,13 @@ fn integer(value: &str, min: i64, max: i64, form: impl Fn() -> ValueError) -> Re
     match value.parse::<i64>() {
         Ok(number) if (min..=max).contains(&number) => Ok(()),
         // Digits that do not fit 64 bits are out of any key's range too.
-        Ok(_) | Err(_) => Err(ValueError::Range {
-            value: value.to_owned(),
-            min,
-            max,
-        }),
+        Ok(_) | Err(_) => Err(ValueError::Range { value: value.to_owned(), min, max }),
     }
 }
 
 /// Permission bits: three octal digits, perhaps with a 0 in front.
 pub(crate) fn mode(value: &str) -> Option<u32> {
-    let digits = value
-        .strip_prefix('0')
-        .filter(|_| value.len() == 4)
-        .unwrap_or(value);
+    let digits = value.strip_prefix('0').filter(|_| value.len() == 4).unwrap_or(value);
     let octal = digits.len() == 3 && digits.bytes().all(|b| (b'0'..=b'7').contains(&b));
     octal.then(|| u32::from_str_radix(digits, 8).ok()).flatten()
 }
@@ -176,17 +163,12 @@ fn word(value: &str, words: &'static [&'static str]) -> Result<(), ValueError> {
     if words.contains(&value) {
         return Ok(());
     }
-    Err(ValueError::Word {
-        value: value.to_owned(),
-        words,
-    })
+    Err(ValueError::Word { value: value.to_owned(), words })
 }
 
 fn path(value: &str) -> Result<(), ValueError> {
     if !value.starts_with('/') {
-        return Err(ValueError::RelativePath {
-            value: value.to_owned(),
-        });
+        return Err(ValueError::RelativePath { value: value.to_owned() });
     }
     if value.len() > MAX_PATH_BYTES {
         return Err(ValueError::PathTooLong { found: value.len() });
@@ -203,17 +185,21 @@ pub(crate) fn address(value: &str) -> Option<Result<(IpAddr, Option<String>), Va
     }
 }
 
+/// The same for listening, where `0.0.0.0` and `::` mean every address.
+pub(crate) fn listen_address(value: &str) -> Option<Result<(IpAddr, Option<String>), ValueError>> {
+    match value.parse::<IpAddr>() {
+        Ok(ip) if ip.is_unspecified() => Some(Ok((ip, None))),
+        Ok(_) | Err(_) => address(value),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn verdict(kind: Kind, value: &str) -> String {
-        let key = Key {
-            kind,
-            ..*crate::keys::ALL[0]
-        };
-        key.judge(value)
-            .map_or_else(|error| error.to_string(), |()| "ok".to_owned())
+        let key = Key { kind, ..*crate::keys::ALL[0] };
+        key.judge(value).map_or_else(|error| error.to_string(), |()| "ok".to_owned())
     }
 
     const GRACE: Kind = Kind::Integer { min: -1, max: 9 };
@@ -221,62 +207,45 @@ mod tests {
 
     #[test]
     fn values_are_judged_by_kind() {
-        let table: [(Kind, &str, &str); 30] = [
+        let table: [(Kind, &str, &str); 33] = [
             (Kind::Switch, "1", "ok"),
-            (Kind::Switch, "yes", "\"yes\" is not 0 or 1"),
+            (Kind::Switch, "yes", "\"yes\" is no valid value, expected 0 or 1"),
             (Kind::Switch, "", "value is empty, expected 0 or 1"),
             (GRACE, "-1", "ok"),
             (GRACE, "09", "ok"),
             (GRACE, "-2", "-2 is out of range, -1 to 9 are allowed"),
-            (GRACE, "1s", "\"1s\" is not -1 to 9"),
-            (GRACE, "-", "\"-\" is not -1 to 9"),
-            (GRACE, "+1", "\"+1\" is not -1 to 9"),
-            (
-                GRACE,
-                "99999999999999999999",
-                "99999999999999999999 is out of range, -1 to 9 are allowed",
-            ),
+            (GRACE, "1s", "\"1s\" is no valid value, expected -1 to 9"),
+            (GRACE, "-", "\"-\" is no valid value, expected -1 to 9"),
+            (GRACE, "+1", "\"+1\" is no valid value, expected -1 to 9"),
+            (GRACE, "99999999999999999999", "99999999999999999999 is out of range, -1 to 9 are allowed"),
             (Kind::OptionalPort, "", "ok"),
-            (
-                Kind::OptionalPort,
-                "65536",
-                "65536 is out of range, 0 to 65535 are allowed",
-            ),
+            (Kind::OptionalPort, "65536", "65536 is out of range, 0 to 65535 are allowed"),
             (Kind::Mode, "0660", "ok"),
             (Kind::Mode, "660", "ok"),
-            (Kind::Mode, "0880", "\"0880\" is not 0000 to 0777, octal"),
-            (Kind::Mode, "4755", "\"4755\" is not 0000 to 0777, octal"),
+            (Kind::Mode, "0880", "\"0880\" is no valid value, expected 0000 to 0777, octal"),
+            (Kind::Mode, "4755", "\"4755\" is no valid value, expected 0000 to 0777, octal"),
             (QUORUM, "FULL", "ok"),
             (QUORUM, "full", "\"full\" is none of NONE, FULL"),
             (Kind::Path, "/a b", "ok"),
             (Kind::Path, "a", "path \"a\" does not begin at the root"),
-            (
-                Kind::Path,
-                "",
-                "value is empty, expected a path from the root, at most 256 bytes",
-            ),
+            (Kind::Path, "", "value is empty, expected a path from the root, at most 256 bytes"),
             (Kind::OptionalPath, "", "ok"),
             (Kind::OptionalAddress, "::1", "ok"),
             (
                 Kind::OptionalAddress,
                 "localhost",
-                "\"localhost\" is not an IPv4 or IPv6 address, or empty",
+                "\"localhost\" is no valid value, expected an IPv4 or IPv6 address, or empty",
             ),
-            (
-                Kind::OptionalAddress,
-                "10.0.0.256",
-                "\"10.0.0.256\" is not a valid IP address",
-            ),
-            (
-                Kind::OptionalAddress,
-                "0.0.0.0",
-                "0.0.0.0 is not the address of one machine",
-            ),
+            (Kind::OptionalAddress, "10.0.0.256", "\"10.0.0.256\" is not a valid IP address"),
+            (Kind::OptionalAddress, "0.0.0.0", "0.0.0.0 is not the address of one machine"),
+            (Kind::OptionalListenAddress, "0.0.0.0", "ok"),
+            (Kind::OptionalListenAddress, "::", "ok"),
+            (Kind::OptionalListenAddress, "10.0.0.1", "ok"),
             (Kind::OptionalInterface, "eth0", "ok"),
             (
                 Kind::OptionalInterface,
                 "eth 0",
-                "\"eth 0\" is not the name of an interface, or empty",
+                "\"eth 0\" is no valid value, expected the name of an interface, or empty",
             ),
             (Kind::Token, "job-7", "ok"),
             (
@@ -297,10 +266,7 @@ mod tests {
     #[test]
     fn a_hint_says_what_was_probably_meant() {
         let hint = |kind, value: &str| {
-            let key = Key {
-                kind,
-                ..*crate::keys::ALL[0]
-            };
+            let key = Key { kind, ..*crate::keys::ALL[0] };
             key.judge(value).unwrap_err().hint().unwrap_or_default()
         };
         assert_eq!(hint(Kind::Path, "\"/a\""), "write the value without quotes");

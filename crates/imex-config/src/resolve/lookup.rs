@@ -12,7 +12,7 @@ use crate::machine::Machine;
 const AT_A_TIME: usize = 32;
 
 /// Looks up all names; the answers are in the order of the names.
-pub(super) fn look_up(names: &[&str], machine: &impl Machine) -> Vec<io::Result<Vec<IpAddr>>> {
+pub(super) fn look_up(names: &[&str], machine: &dyn Machine) -> Vec<io::Result<Vec<IpAddr>>> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut answers = Vec::new();
@@ -25,12 +25,8 @@ pub(super) fn look_up(names: &[&str], machine: &impl Machine) -> Vec<io::Result<
         }
     };
     let mut answers = thread::scope(|scope| {
-        let workers: Vec<_> = (0..names.len().min(AT_A_TIME))
-            .map(|_| scope.spawn(work))
-            .collect();
-        let answers = workers
-            .into_iter()
-            .map(|worker| worker.join().expect("a look-up does not panic"));
+        let workers: Vec<_> = (0..names.len().min(AT_A_TIME)).map(|_| scope.spawn(work)).collect();
+        let answers = workers.into_iter().map(|worker| worker.join().expect("a look-up does not panic"));
         answers.flatten().collect::<Vec<_>>()
     });
     answers.sort_by_key(|(index, _)| *index);

@@ -9,12 +9,12 @@ use std::path::Path;
 use imex_core::NodeId;
 use thiserror::Error;
 
-use super::locals::Locals;
+use super::here::Here;
 use super::lookup::look_up;
 use super::node_problem;
 use crate::address::is_link_local;
 use crate::keys::{Key, table as key};
-use crate::machine::Machine;
+use crate::machine::{LocalAddress, Machine};
 use crate::nodes::{NodeAddress, NodeEntry, NodeFile};
 use crate::problem::Severity;
 use crate::settings::Bind;
@@ -23,24 +23,18 @@ use crate::values::Values;
 /// Why it is not known which node this machine is.
 #[derive(Debug, Error)]
 enum OwnError {
-    #[error("addresses of this machine cannot be listed: {0}")]
-    Unlisted(std::io::Error),
     #[error("{ip} is no address of this machine")]
-    NotLocal { ip: IpAddr, locals: Locals },
+    NotLocal { ip: IpAddr, here: String },
     #[error("BIND_INTERFACE_IP is {ip}, and the node map has no such entry{unresolved}")]
     NotInMap { ip: IpAddr, unresolved: Unresolved },
     #[error("this machine is not in the node map{unresolved}")]
-    NotAMember { locals: Locals, unresolved: Unresolved },
+    NotAMember { here: String, unresolved: Unresolved },
     #[error("several entries are this machine: {}", listed(entries))]
     Several { entries: Vec<String> },
     #[error("{ip} is on several interfaces: {}", interfaces.join(", "))]
     SeveralInterfaces { ip: IpAddr, interfaces: Vec<String> },
     #[error("{ip} is not on interface {wanted}")]
-    OtherInterface {
-        ip: IpAddr,
-        wanted: String,
-        interfaces: Vec<String>,
-    },
+    OtherInterface { ip: IpAddr, wanted: String, interfaces: Vec<String> },
 }
 
 /// Names that were looked up in vain; its text follows a statement.
@@ -57,10 +51,7 @@ impl std::fmt::Display for Unresolved {
         };
         match self.count {
             1 => write!(f, "; host name {name} was not found: {error}"),
-            count => write!(
-                f,
-                "; {count} host names were not found, the first is {name}: {error}"
-            ),
+            count => write!(f, "; {count} host names were not found, the first is {name}: {error}"),
         }
     }
 }
@@ -87,7 +78,7 @@ impl OwnError {
             OwnError::NotInMap { .. } | OwnError::NotAMember { .. } | OwnError::Several { .. } => {
                 Place::Nodes
             }
-            OwnError::Unlisted(_) | OwnError::NotLocal { .. } => Place::Key(key::BIND_INTERFACE_IP),
+            OwnError::NotLocal { .. } => Place::Key(key::BIND_INTERFACE_IP),
             OwnError::SeveralInterfaces { .. } | OwnError::OtherInterface { .. } => {
                 Place::Key(key::NETWORK_INTERFACE)
             }
@@ -96,14 +87,13 @@ impl OwnError {
 
     fn hint(&self) -> String {
         match self {
-            OwnError::Unlisted(_) => "the service needs them to find itself in the node map".to_owned(),
-            OwnError::NotLocal { locals, .. } => format!("this machine has {locals}"),
+            OwnError::NotLocal { here, .. } => format!("this machine has {here}"),
             OwnError::NotInMap { .. } => {
                 "add it to the node map, at the same place on every node, or correct BIND_INTERFACE_IP"
                     .to_owned()
             }
-            OwnError::NotAMember { locals, .. } => {
-                format!("add one of its addresses, at the same place on every node: {locals}")
+            OwnError::NotAMember { here, .. } => {
+                format!("add one of its addresses, at the same place on every node: {here}")
             }
             OwnError::Several { .. } => {
                 "set BIND_INTERFACE_IP to the one that the other nodes use, or list each machine once"
@@ -135,19 +125,14 @@ pub(super) fn find(
     nodes: &NodeFile,
     path: &Path,
     values: &mut Values<'_>,
-    machine: &impl Machine,
+    here: &Here<'_>,
 ) -> Option<(NodeId, Bind)> {
     let wanted = wanted(values);
     let interface = values.non_empty(&key::NETWORK_INTERFACE);
-    let found = machine
-        .addresses()
-        .map_err(OwnError::Unlisted)
-        .and_then(|addresses| {
-            let locals = Locals::new(addresses);
-            let candidate = search(nodes, wanted.as_ref(), &locals, machine)?;
-            let bind = bind(&candidate, interface, &locals)?;
-            Ok((candidate, bind))
-        });
+    let found = search(nodes, wanted.as_ref(), here).and_then(|candidate| {
+        let bind = bind(candidate.ip, candidate.zone.as_deref(), interface, here)?;
+        Ok((candidate, bind))
+    });
     match found {
         Ok((candidate, bind)) => {
             warn(&candidate, &bind, nodes, path, values);
@@ -156,9 +141,7 @@ pub(super) fn find(
         Err(error) => {
             let (what, hint) = (error.to_string(), error.hint());
             match error.place() {
-                Place::Nodes => values
-                    .problems
-                    .push(node_problem(Severity::Error, path, what, &hint)),
+                Place::Nodes => values.problems.push(node_problem(Severity::Error, path, what, &hint)),
                 Place::Key(key) => values.report(Severity::Error, &key, what, hint),
             }
             None
@@ -166,10 +149,28 @@ pub(super) fn find(
     }
 }
 
-/// Finds this machine in the map without looking up a name and without a word about failure.
-pub(super) fn guess(nodes: &NodeFile, values: &Values<'_>, machine: &impl Machine) -> Option<NodeId> {
-    let locals = Locals::new(machine.addresses().ok()?);
-    match by_address(nodes, wanted(values).as_ref(), &locals).as_slice() {
+/// The scope id of the command service's own address, if it has one; reports an address that is not local.
+pub(super) fn command_scope(values: &mut Values<'_>, here: &Here<'_>) -> u32 {
+    let key = key::IMEX_CMD_BIND_INTERFACE_IP;
+    let Some((ip, zone)) = values.address(&key).filter(|(ip, _)| !ip.is_unspecified()) else {
+        return 0;
+    };
+    let bound = if here.has(ip, zone.as_deref()) {
+        bind(ip, zone.as_deref(), values.non_empty(&key::NETWORK_INTERFACE), here)
+    } else {
+        let here = here.to_string();
+        Err(OwnError::NotLocal { ip, here })
+    };
+    bound.map(|bind| bind.scope_id).unwrap_or_else(|error| {
+        values.report(Severity::Error, &key, format!("{}: {error}", key.name), error.hint());
+        0
+    })
+}
+
+/// Finds this machine in the map without looking up a name.
+pub(super) fn guess(nodes: &NodeFile, values: &mut Values<'_>, machine: &impl Machine) -> Option<NodeId> {
+    let here = Here::look(machine, values)?;
+    match by_address(nodes, wanted(values).as_ref(), &here).as_slice() {
         [only] => Some(only.entry.node),
         _ => None,
     }
@@ -184,53 +185,41 @@ fn wanted(values: &Values<'_>) -> Option<Wanted> {
 fn search<'a>(
     nodes: &'a NodeFile,
     wanted: Option<&Wanted>,
-    locals: &Locals,
-    machine: &impl Machine,
+    here: &Here<'_>,
 ) -> Result<Candidate<'a>, OwnError> {
-    if let Some(wanted) = wanted.filter(|wanted| !locals.has(wanted.ip, wanted.zone.as_deref())) {
-        let (ip, locals) = (wanted.ip, locals.clone());
-        return Err(OwnError::NotLocal { ip, locals });
+    if let Some(wanted) = wanted.filter(|wanted| !here.has(wanted.ip, wanted.zone.as_deref())) {
+        let (ip, here) = (wanted.ip, here.to_string());
+        return Err(OwnError::NotLocal { ip, here });
     }
-    let mut candidates = by_address(nodes, wanted, locals);
+    let mut candidates = by_address(nodes, wanted, here);
     let mut unresolved = Unresolved::default();
     if candidates.is_empty() {
-        (candidates, unresolved) = by_name(nodes, wanted, locals, machine);
+        (candidates, unresolved) = by_name(nodes, wanted, here);
     }
     match (candidates.len(), wanted) {
         (1, _) => Ok(candidates.remove(0)),
-        (0, Some(wanted)) => Err(OwnError::NotInMap {
-            ip: wanted.ip,
-            unresolved,
-        }),
-        (0, None) => Err(OwnError::NotAMember {
-            locals: locals.clone(),
-            unresolved,
-        }),
+        (0, Some(wanted)) => Err(OwnError::NotInMap { ip: wanted.ip, unresolved }),
+        (0, None) => Err(OwnError::NotAMember { here: here.to_string(), unresolved }),
         _ => Err(OwnError::Several {
-            entries: candidates
-                .iter()
-                .map(|c| format!("node {} ({})", c.entry.node, c.entry.text))
-                .collect(),
+            entries: candidates.iter().map(|c| format!("node {} ({})", c.entry.node, c.entry.text)).collect(),
         }),
     }
 }
 
 /// The entries that are the wanted address, or any address of this machine.
-fn by_address<'a>(nodes: &'a NodeFile, wanted: Option<&Wanted>, locals: &Locals) -> Vec<Candidate<'a>> {
+fn by_address<'a>(nodes: &'a NodeFile, wanted: Option<&Wanted>, here: &Here<'_>) -> Vec<Candidate<'a>> {
     let fits = |ip: IpAddr, zone: Option<&str>| match wanted {
         Some(wanted) => {
             let either = zone.or(wanted.zone.as_deref());
-            ip == wanted.ip && locals.has(ip, either)
+            ip == wanted.ip && here.has(ip, either)
         }
-        None => locals.has(ip, zone),
+        None => here.has(ip, zone),
     };
     let candidate = |entry: &'a NodeEntry| match &entry.address {
         NodeAddress::Ip { ip, zone } if fits(ip.to_canonical(), zone.as_deref()) => Some(Candidate {
             entry,
             ip: ip.to_canonical(),
-            zone: zone
-                .clone()
-                .or_else(|| wanted.and_then(|wanted| wanted.zone.clone())),
+            zone: zone.clone().or_else(|| wanted.and_then(|wanted| wanted.zone.clone())),
         }),
         NodeAddress::Ip { .. } | NodeAddress::Name(_) => None,
     };
@@ -250,8 +239,7 @@ enum Fit {
 fn by_name<'a>(
     nodes: &'a NodeFile,
     wanted: Option<&Wanted>,
-    locals: &Locals,
-    machine: &impl Machine,
+    here: &Here<'_>,
 ) -> (Vec<Candidate<'a>>, Unresolved) {
     let named: Vec<(&NodeEntry, &str)> = nodes
         .entries()
@@ -264,20 +252,18 @@ fn by_name<'a>(
     let names: Vec<&str> = named.iter().map(|(_, name)| *name).collect();
     let fit = |ip: IpAddr| match wanted {
         Some(wanted) if ip == wanted.ip => Some(Fit::Good),
-        _ if !locals.has(ip, None) => None,
+        _ if !here.has(ip, None) => None,
         _ if ip.is_loopback() => Some(Fit::Loopback),
         Some(_) => None,
         None => Some(Fit::Good),
     };
     let mut unresolved = Unresolved::default();
     let mut fitting: Vec<(Fit, Candidate<'a>)> = Vec::new();
-    for ((entry, name), answer) in named.into_iter().zip(look_up(&names, machine)) {
+    for ((entry, name), answer) in named.into_iter().zip(look_up(&names, here.machine)) {
         match answer {
             Ok(ips) => {
                 let ips = ips.into_iter().map(|ip| ip.to_canonical());
-                let best = ips
-                    .filter_map(|ip| Some((fit(ip)?, ip)))
-                    .min_by_key(|(fit, _)| *fit);
+                let best = ips.filter_map(|ip| Some((fit(ip)?, ip))).min_by_key(|(fit, _)| *fit);
                 fitting.extend(best.map(|(fit, ip)| (fit, Candidate::named(entry, ip, wanted))));
             }
             Err(error) => {
@@ -302,44 +288,25 @@ impl<'a> Candidate<'a> {
     }
 }
 
-fn bind(candidate: &Candidate<'_>, interface: Option<&str>, locals: &Locals) -> Result<Bind, OwnError> {
-    let ip = candidate.ip;
-    let holders = locals.holders(ip);
-    let names = || {
-        holders
-            .iter()
-            .map(|local| local.interface.clone())
-            .collect::<Vec<_>>()
-    };
-    let bind = |local: &crate::LocalAddress, scope_id| Bind {
-        address: ip,
-        scope_id,
-        interface: local.interface.clone(),
-    };
-    let other = |wanted: &str| OwnError::OtherInterface {
-        ip,
-        wanted: wanted.to_owned(),
-        interfaces: names(),
-    };
+/// How to bind a local address: a link-local one needs an interface, from its zone, from the key, or the only one.
+fn bind(ip: IpAddr, zone: Option<&str>, interface: Option<&str>, here: &Here<'_>) -> Result<Bind, OwnError> {
+    let holders = here.holders(ip);
+    let names = || holders.iter().map(|local| local.interface.clone()).collect::<Vec<_>>();
+    let bind =
+        |local: &LocalAddress, scope_id| Bind { address: ip, scope_id, interface: local.interface.clone() };
+    let other =
+        |wanted: &str| OwnError::OtherInterface { ip, wanted: wanted.to_owned(), interfaces: names() };
     if !is_link_local(ip) {
-        let named = holders
-            .iter()
-            .find(|local| interface.is_some_and(|name| local.is_on(name)));
+        let named = holders.iter().find(|local| interface.is_some_and(|name| local.is_on(name)));
         let local = named.or(holders.first()).expect("a candidate's address is local");
         return Ok(bind(local, 0));
     }
-    let asked: Vec<&str> = candidate.zone.as_deref().into_iter().chain(interface).collect();
-    let fitting: Vec<_> = holders
-        .iter()
-        .filter(|local| asked.iter().all(|zone| local.is_on(zone)))
-        .collect();
+    let asked: Vec<&str> = zone.into_iter().chain(interface).collect();
+    let fitting: Vec<_> = holders.iter().filter(|local| asked.iter().all(|zone| local.is_on(zone))).collect();
     match (fitting.as_slice(), asked.last()) {
         ([only], _) => Ok(bind(only, only.index)),
         ([], Some(zone)) => Err(other(zone)),
-        _ => Err(OwnError::SeveralInterfaces {
-            ip,
-            interfaces: names(),
-        }),
+        _ => Err(OwnError::SeveralInterfaces { ip, interfaces: names() }),
     }
 }
 

@@ -67,9 +67,10 @@ fn report_word(values: &mut Values<'_>, key: &Key, severity: Severity) {
         "" => format!("{}: value is empty, but security is on", key.name),
         value => format!("{}: {value:?} is none of {words}", key.name),
     };
-    let hint = match severity {
-        Severity::Error => format!("choose one of {words}"),
-        Severity::Warning | Severity::Note => "the service will not start once security is on".to_owned(),
+    let hint = match (severity, value) {
+        (Severity::Error, "") => Some(format!("choose one of {words}")),
+        (Severity::Error, _) => None,
+        _ => Some("the service will not start once security is on".to_owned()),
     };
     values.report(severity, key, what, hint);
 }
@@ -85,25 +86,11 @@ fn tls(values: &mut Values<'_>, machine: &impl Machine) -> Option<Tls> {
         }
     };
     // All six are judged before any of them is missed.
-    let [
-        server_key,
-        server_cert,
-        server_auth,
-        client_key,
-        client_cert,
-        client_auth,
-    ] = CREDENTIALS.map(|key| credential(values, &key, source, machine));
+    let [server_key, server_cert, server_auth, client_key, client_cert, client_auth] =
+        CREDENTIALS.map(|key| credential(values, &key, source, machine));
     Some(Tls {
-        server: Identity {
-            key: server_key?,
-            certificate: server_cert?,
-            authority: server_auth?,
-        },
-        client: Identity {
-            key: client_key?,
-            certificate: client_cert?,
-            authority: client_auth?,
-        },
+        server: Identity { key: server_key?, certificate: server_cert?, authority: server_auth? },
+        client: Identity { key: client_key?, certificate: client_cert?, authority: client_auth? },
         target_override: target_override(values),
     })
 }
@@ -134,12 +121,7 @@ fn credential(
                     "IMEX_AUTH_SOURCE=ENV_VAL: give the name of a variable that holds PEM text"
                 }
             };
-            values.report(
-                Severity::Error,
-                key,
-                format!("{}: {what}", key.name),
-                hint.to_owned(),
-            );
+            values.report(Severity::Error, key, format!("{}: {what}", key.name), hint.to_owned());
         })
         .ok()
 }
@@ -148,11 +130,7 @@ fn judge_credential(text: &str, source: Source, machine: &impl Machine) -> Resul
     if text.is_empty() {
         return Err("value is empty, but security is on".to_owned());
     }
-    let variable = || {
-        machine
-            .variable(text)
-            .ok_or_else(|| format!("environment variable {text} is not set"))
-    };
+    let variable = || machine.variable(text).ok_or_else(|| format!("environment variable {text} is not set"));
     match source {
         Source::File => pem_file(text.into()),
         Source::VariablePath => pem_file(variable()?.into()),
@@ -189,9 +167,7 @@ fn gss(values: &Values<'_>, protection: GssProtection) -> Gss {
         protection,
         service: values.text(&key::IMEX_GSS_SERVICE_NAME).to_owned(),
         timeout: values.seconds(&key::IMEX_GSS_TIMEOUT_SEC),
-        retry_interval: values
-            .seconds(&key::IMEX_GSS_RETRY_INTERVAL_SEC)
-            .unwrap_or(Duration::ZERO),
+        retry_interval: values.seconds(&key::IMEX_GSS_RETRY_INTERVAL_SEC).unwrap_or(Duration::ZERO),
         context_lifetime: values.seconds(&key::IMEX_GSS_SEC_CONTEXT_LIFETIME_SEC),
         on_failure: match values.on(&key::IMEX_GSS_SHUTDOWN_ON_FAILURE) {
             true => GssFailure::Shutdown,
@@ -202,7 +178,5 @@ fn gss(values: &Values<'_>, protection: GssProtection) -> Gss {
 }
 
 fn target_override(values: &Values<'_>) -> Option<String> {
-    values
-        .non_empty(&key::IMEX_SECURITY_TARGET_OVERRIDE)
-        .map(str::to_owned)
+    values.non_empty(&key::IMEX_SECURITY_TARGET_OVERRIDE).map(str::to_owned)
 }

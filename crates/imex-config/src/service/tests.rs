@@ -67,12 +67,7 @@ fn a_value_cannot_smuggle_in_a_line() {
     let mut file = file("A=1\n");
     let error = file.set("A", "2\nB=3").unwrap_err();
     assert_eq!(error.to_string(), r"value of A holds the control character '\n'");
-    assert_eq!(
-        file.set("A B", "2").unwrap_err(),
-        SetError::BadKey {
-            key: "A B".to_owned()
-        }
-    );
+    assert_eq!(file.set("A B", "2").unwrap_err(), SetError::BadKey { key: "A B".to_owned() });
     assert_eq!(file.to_string(), "A=1\n", "a refused change changes nothing");
 }
 
@@ -93,14 +88,8 @@ fn any_file() -> impl Strategy<Value = String> {
     ];
     let ending = prop_oneof![Just("\n"), Just("\r\n")];
     proptest::collection::vec((line, ending), 0..12).prop_flat_map(|lines| {
-        let whole: String = lines
-            .iter()
-            .map(|(line, ending)| format!("{line}{ending}"))
-            .collect();
-        prop_oneof![
-            Just(whole.clone()),
-            Just(whole.trim_end_matches(['\r', '\n']).to_owned())
-        ]
+        let whole: String = lines.iter().map(|(line, ending)| format!("{line}{ending}")).collect();
+        prop_oneof![Just(whole.clone()), Just(whole.trim_end_matches(['\r', '\n']).to_owned())]
     })
 }
 

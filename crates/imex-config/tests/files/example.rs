@@ -1,7 +1,5 @@
 //! The committed example file: in step with the key table, without a problem, and fit for a job's prolog.
 
-#![expect(clippy::unwrap_used, reason = "a helper of tests may panic like a test")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,36 +50,20 @@ fn a_prologs_edits_change_three_lines_and_leave_it_valid() {
         "s/IMEX_CMD_ENABLED.*/IMEX_CMD_ENABLED=1/",
         "s/IMEX_CONN_WAIT_TIMEOUT.*/IMEX_CONN_WAIT_TIMEOUT=70/",
     ] {
-        let status = Command::new("sed")
-            .arg("-i")
-            .arg(edit)
-            .arg(site.config())
-            .status()
-            .unwrap();
+        let status = Command::new("sed").arg("-i").arg(edit).arg(site.config()).status().unwrap();
         assert!(status.success(), "{edit}");
     }
     let after = site.text();
-    let changed: Vec<_> = after
-        .lines()
-        .zip(before.lines())
-        .filter(|(new, old)| new != old)
-        .collect();
+    let changed: Vec<_> = after.lines().zip(before.lines()).filter(|(new, old)| new != old).collect();
     assert_eq!(
         changed,
-        [
-            ("SERVER_PORT=34567", "SERVER_PORT=50000"),
-            ("IMEX_CMD_ENABLED=1", "IMEX_CMD_ENABLED=0")
-        ]
+        [("SERVER_PORT=34567", "SERVER_PORT=50000"), ("IMEX_CMD_ENABLED=1", "IMEX_CMD_ENABLED=0")]
     );
     assert_eq!(after.lines().count(), before.lines().count());
 
     let loaded = load(&site.config(), &Overrides::default(), &ThisMachine);
     assert!(!loaded.problems.fail(Strictness::Strict), "{}", loaded.problems);
-    assert_eq!(
-        loaded.problems.worst(),
-        Some(Severity::Note),
-        "that TCP asks nobody is worth a note"
-    );
+    assert_eq!(loaded.problems.worst(), Some(Severity::Note), "that TCP asks nobody is worth a note");
     let settings = loaded.settings.unwrap();
     assert_eq!(settings.port, 34567);
     assert_eq!(settings.command.tcp.unwrap().port, 50005);
@@ -109,8 +91,7 @@ impl Site {
     fn new(config: &str) -> Self {
         let site = Site(tempfile::tempdir().unwrap());
         let mut file = ServiceFile::parse(config.as_bytes()).unwrap();
-        file.set("IMEX_NODE_CONFIG_FILE", site.nodes().to_str().unwrap())
-            .unwrap();
+        file.set("IMEX_NODE_CONFIG_FILE", site.nodes().to_str().unwrap()).unwrap();
         fs::write(site.config(), file.to_string()).unwrap();
         fs::write(site.nodes(), "127.0.0.1\n").unwrap();
         site

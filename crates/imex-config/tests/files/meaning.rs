@@ -1,0 +1,147 @@
+//! What the values mean.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use imex_config::security::{Credential, GssFailure, GssProtection};
+use imex_config::settings::{CommandTcp, LogDestination, LogLevel, LogStart, Process, StatsDestination};
+use imex_config::{DEFAULT_SOCKET, Overrides, Security, Severity, resolve};
+use imex_core::{Grace, QuorumMode, Timing};
+
+use crate::fake::{FakeMachine, resolved, settings, written};
+
+const ALONE: &str = "10.0.0.1\n";
+
+#[test]
+fn an_empty_file_means_the_defaults() {
+    let settings = settings("", ALONE);
+    assert_eq!(settings.port, 50000);
+    assert_eq!(settings.quorum, QuorumMode::Recovery);
+    assert_eq!(settings.timing, Timing::default());
+    assert_eq!(settings.security, Security::Off);
+    assert_eq!(settings.command.socket, Path::new(DEFAULT_SOCKET));
+    assert_eq!(settings.command.socket_mode, 0o660);
+    assert_eq!(settings.command.tcp, None);
+    assert_eq!(settings.log.level, LogLevel::Info);
+    assert_eq!(settings.log.destination, LogDestination::File("/var/log/nvidia-imex.log".into()));
+    assert_eq!(settings.log.start, LogStart::Append);
+    assert_eq!(settings.log.max_size, 1 << 30);
+    assert_eq!(settings.log.rotate_count, 3);
+    assert_eq!(settings.stats.interval, Duration::from_secs(30));
+    assert_eq!(settings.process, Process::Daemon);
+    assert_eq!(settings.token.as_str(), "");
+}
+
+#[test]
+fn the_command_line_overrules_the_port() {
+    let written = written(b"SERVER_PORT=34567\n", ALONE.as_bytes());
+    let overrides = Overrides { port: Some(40000) };
+    let (settings, _) = resolve(&written, &overrides, &FakeMachine::default());
+    assert_eq!(settings.unwrap().port, 40000);
+}
+
+#[test]
+fn grace_time_minus_one_is_for_ever_and_zero_is_at_once() {
+    let grace = |value: &str| {
+        let line = format!("IMEX_NODE_DISCONNECTED_GRACE_TIME={value}\n");
+        settings(&line, ALONE).timing.grace
+    };
+    assert_eq!(grace("-1"), Grace::Forever);
+    assert_eq!(grace("0"), Grace::For(Duration::ZERO));
+    assert_eq!(grace("-0"), Grace::For(Duration::ZERO));
+    assert_eq!(grace("30"), Grace::For(Duration::from_secs(30)));
+}
+
+#[test]
+fn our_intervals_reach_the_core() {
+    let config = "OPENIMEX_PING_INTERVAL_MS=200\nOPENIMEX_PING_MISSES=5\nOPENIMEX_RECONNECT_MAX_MS=1000\n\
+                  OPENIMEX_DIAL_TIMEOUT_MS=500\n";
+    let timing = settings(config, ALONE).timing;
+    assert_eq!(timing.ping_interval, Duration::from_millis(200));
+    assert_eq!(timing.ping_misses, 5);
+    assert_eq!(timing.retry_max, Duration::from_secs(1));
+    assert_eq!(timing.dial_deadline, Duration::from_millis(500));
+    assert_eq!(timing.retry_first, Timing::default().retry_first);
+}
+
+#[test]
+fn statistics_share_the_log_file_when_both_name_it() {
+    let stats = |config: &str| settings(config, ALONE).stats.destination;
+    let same = "LOG_FILE_NAME=/a\nSTATS_FILE_NAME=/a\n";
+    assert_eq!(stats(same), StatsDestination::Log);
+    assert_eq!(stats("LOG_FILE_NAME=/a\nSTATS_FILE_NAME=/b\n"), StatsDestination::File("/b".into()));
+    assert_eq!(stats("LOG_FILE_NAME=\nSTATS_FILE_NAME=\n"), StatsDestination::Stderr);
+}
+
+#[test]
+fn an_empty_log_file_is_standard_error_and_the_systems_log_comes_first() {
+    let log = |config: &str| settings(config, ALONE).log.destination;
+    assert_eq!(log("LOG_FILE_NAME=\n"), LogDestination::Stderr);
+    assert_eq!(log("LOG_FILE_NAME=/a\nLOG_USE_SYSLOG=1\n"), LogDestination::Syslog);
+}
+
+#[test]
+fn tcp_needs_the_switch_and_a_port() {
+    let tcp = |config: &str| settings(config, ALONE).command.tcp;
+    assert_eq!(tcp("IMEX_CMD_PORT=50005\n"), None);
+    assert_eq!(tcp("IMEX_CMD_ENABLED=1\nIMEX_CMD_PORT=\n"), None);
+    let everywhere = CommandTcp { bind: None, scope_id: 0, port: 50005 };
+    assert_eq!(tcp("IMEX_CMD_ENABLED=1\n"), Some(everywhere));
+    let here = CommandTcp { bind: Some("10.0.0.1".parse::<IpAddr>().unwrap()), scope_id: 0, port: 6000 };
+    let config = "IMEX_CMD_ENABLED=1\nIMEX_CMD_PORT=6000\nIMEX_CMD_BIND_INTERFACE_IP=10.0.0.1\n";
+    assert_eq!(tcp(config), Some(here));
+    let link_local = "IMEX_CMD_ENABLED=1\nIMEX_CMD_BIND_INTERFACE_IP=fe80::1%eth1\n";
+    assert_eq!(tcp(link_local).unwrap().scope_id, 3);
+}
+
+#[test]
+fn kerberos_is_read_with_its_times() {
+    let config = "IMEX_ENABLE_AUTH_ENCRYPTION=1\nIMEX_AUTH_ENCRYPTION_MODE=GSS_AUTH_ONLY\n\
+                  IMEX_GSS_TIMEOUT_SEC=30\nIMEX_GSS_SHUTDOWN_ON_FAILURE=0\n";
+    let Security::Gss(gss) = settings(config, ALONE).security else {
+        panic!("security is Kerberos");
+    };
+    assert_eq!(gss.protection, GssProtection::AuthenticateOnly);
+    assert_eq!(gss.service, "host");
+    assert_eq!(gss.timeout, Some(Duration::from_secs(30)));
+    assert_eq!(gss.retry_interval, Duration::from_secs(5));
+    assert_eq!(gss.context_lifetime, None);
+    assert_eq!(gss.on_failure, GssFailure::DropPeer);
+}
+
+#[test]
+fn tls_from_the_environment_keeps_the_names_of_variables() {
+    let mut config = "IMEX_ENABLE_AUTH_ENCRYPTION=1\nIMEX_AUTH_SOURCE=ENV_VAL\n".to_owned();
+    for side in ["SERVER", "CLIENT"] {
+        for part in ["KEY", "CERT", "CERT_AUTH"] {
+            config.push_str(&format!("IMEX_{side}_{part}=SERVER_KEY\n"));
+        }
+    }
+    let Security::Tls(tls) = settings(&config, ALONE).security else {
+        panic!("security is TLS");
+    };
+    assert_eq!(tls.client.authority, Credential::Variable("SERVER_KEY".to_owned()));
+}
+
+#[test]
+fn windows_line_ends_are_a_note_for_each_file_and_change_nothing() {
+    let (settings, problems) = resolved("SERVER_PORT=34567\r\n", "10.0.0.1\r\n10.0.0.2\r\n");
+    let notes: Vec<_> =
+        problems.iter().map(|problem| (problem.severity, problem.file.to_str().unwrap())).collect();
+    assert_eq!(notes, [(Severity::Note, "config.cfg"), (Severity::Note, "nodes_config.cfg")]);
+    let settings = settings.unwrap();
+    assert_eq!(settings.port, 34567);
+    assert_eq!(settings.map, crate::fake::settings("", "10.0.0.1\n10.0.0.2\n").map);
+}
+
+#[test]
+fn thousands_of_problems_are_reported_by_the_first_and_a_count() {
+    let config: String = (0..20_000).map(|n| format!("SERVER_PROT_{n}=1\n")).collect();
+    let (settings, problems) = resolved(&config, ALONE);
+    assert!(settings.is_some(), "unknown keys keep no daemon from starting");
+    assert_eq!(problems.iter().count(), 50);
+    assert_eq!(problems.left_out(), 19_950);
+    let text = problems.to_string();
+    assert!(text.ends_with("config.cfg: note: 19950 more problems not shown"), "{text}");
+}
