@@ -102,14 +102,15 @@ pub fn command() -> clap::Command {
 pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Request, NoRequest> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(line);
-    let args = matches
-        .and_then(|matches| Args::from_arg_matches(&matches))
-        .map_err(no_request)?;
+    let args = matches.and_then(|matches| Args::from_arg_matches(&matches)).map_err(no_request)?;
     if args.usage {
         return Err(NoRequest::Usage(command.render_help().to_string()));
     }
-    args.request()
-        .map_err(|what| no_request(command.error(ErrorKind::ValueValidation, what)))
+    if let Some(letter) = args.not_supported() {
+        let why = "what it does in nvidia-imex-ctl is not public";
+        return Err(NoRequest::Misuse(format!("imexctl: -{letter} is not supported: {why}\n")));
+    }
+    args.request().map_err(|what| no_request(command.error(ErrorKind::ValueValidation, what)))
 }
 
 /// The usage line alone, for the one error that shows it: no configuration file.
@@ -132,7 +133,7 @@ fn no_request(error: clap::Error) -> NoRequest {
     version,
     disable_help_flag = true,
     override_usage = "imexctl [-c FILE | -i IP PORT | -u PATH] <-q | -N | -n | -s> [-H] [-j] [-t MS]",
-    group = ArgGroup::new("verb").required(true).args(["state", "once", "live", "subscribe", "d", "m", "usage"]),
+    group = ArgGroup::new("verb").args(["state", "once", "live", "subscribe", "d", "m", "usage"]),
     group = ArgGroup::new("whom").args(["config", "address", "socket"]),
 )]
 struct Args {
@@ -198,16 +199,16 @@ struct Args {
 }
 
 impl Args {
+    fn not_supported(&self) -> Option<char> {
+        [(self.d, 'd'), (self.m, 'm')].into_iter().find_map(|(given, letter)| given.then_some(letter))
+    }
+
     fn request(self) -> Result<Request, String> {
         let layout = Layout {
             format: if self.json { Format::Json } else { Format::Text },
-            names: if self.names {
-                HostNames::Shown
-            } else {
-                HostNames::Hidden
-            },
+            names: if self.names { HostNames::Shown } else { HostNames::Hidden },
         };
-        // The group admits exactly one of them.
+        // The group admits at most one of them.
         let verb = if self.state {
             Verb::State
         } else if self.once {
@@ -218,10 +219,7 @@ impl Args {
             let limit = self.limit.map(Duration::from_millis);
             Verb::Subscribe { limit }
         } else {
-            let letter = if self.d { 'd' } else { 'm' };
-            return Err(format!(
-                "-{letter} is not supported: what it does in nvidia-imex-ctl is not public"
-            ));
+            return Err("one of -q, -N, -n and -s has to say what to print".to_owned());
         };
         let whom = match (self.address, self.socket) {
             (Some(words), _) => Whom::Tcp(socket_address(&words)?),

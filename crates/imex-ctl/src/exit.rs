@@ -66,7 +66,7 @@ impl Exit {
     pub(crate) fn help() -> String {
         let mut text = "Exit codes:\n".to_owned();
         for exit in Exit::ALL {
-            writeln!(text, "  {:<4}{}", exit.code(), exit.meaning()).expect("a string takes any text");
+            writeln!(text, "  {:<5}{}", exit.code(), exit.meaning()).expect("a string takes any text");
         }
         text.truncate(text.trim_end().len());
         text

@@ -18,13 +18,13 @@ pub enum Failure {
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The daemon does not answer.
-    #[error("no answer from the daemon")]
+    #[error("failed to ask the daemon")]
     Unreachable(#[from] ClientError),
     /// The output cannot be written.
-    #[error("cannot write the output")]
+    #[error("failed to write the output")]
     Output(#[source] io::Error),
     /// The system gave this program no event queue, timer or signal.
-    #[error("cannot start")]
+    #[error("failed to start")]
     System(#[source] io::Error),
 }
 
@@ -42,7 +42,7 @@ impl Failure {
         }
     }
 
-    /// What standard error gets: the chain of causes, and the usage if there is no configuration. Empty if there is
+    /// What standard error gets: the chain of causes, what to do about it, and the usage if there is no configuration. Empty if there is
     /// nothing to say.
     pub(crate) fn text(&self) -> String {
         match (self, self.exit()) {
@@ -50,8 +50,26 @@ impl Failure {
             (Failure::Settings(SettingsError::Config { .. }), _) => {
                 format!("{}\n\n{}", chain(self), args::usage())
             }
+            (Failure::Unreachable(error), _) => format!("imexctl: {}\n{}", chain(self), hint(error)),
             _ => format!("imexctl: {}\n", chain(self)),
         }
+    }
+}
+
+/// What to do about a daemon that does not answer: a line, or nothing.
+fn hint(error: &ClientError) -> &'static str {
+    match error {
+        ClientError::NoSocket { .. } | ClientError::Refused { .. } => {
+            "  hint: the daemon is not running, or its command service is elsewhere\n"
+        }
+        ClientError::NotPermitted { .. } => {
+            "  hint: ask as the daemon's user or group; OPENIMEX_CMD_SOCKET_MODE says who else may\n"
+        }
+        ClientError::Unreachable { .. }
+        | ClientError::Deadline { .. }
+        | ClientError::Declined { .. }
+        | ClientError::Broken { .. }
+        | ClientError::Protocol { .. } => "",
     }
 }
 

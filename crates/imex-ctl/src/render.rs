@@ -24,13 +24,27 @@ fn timestamp(at: &Zoned) -> String {
 
 #[cfg(test)]
 mod tests {
+    use imex_core::DomainTable;
+    use jiff::civil::date;
+    use jiff::tz::TimeZone;
+
     use super::*;
-    use crate::sample;
+    use crate::{DomainReport, View};
 
     #[test]
     fn month_and_day_have_no_leading_zero_and_milliseconds_always_three_digits() {
-        assert_eq!(timestamp(&sample::at(580)), "5/4/2026 06:08:10.580");
-        assert_eq!(timestamp(&sample::at(7)), "5/4/2026 06:08:10.007");
-        assert_eq!(timestamp(&sample::at(0)), "5/4/2026 06:08:10.000");
+        assert_eq!(timestamp(&at(580)), "5/4/2026 06:08:10.580");
+        assert_eq!(timestamp(&at(7)), "5/4/2026 06:08:10.007");
+        assert_eq!(timestamp(&at(0)), "5/4/2026 06:08:10.000");
+    }
+
+    /// A report of a table, as its daemon's view.
+    pub(super) fn report(table: DomainTable) -> DomainReport {
+        DomainReport { table, view: View::Daemon, taken_at: at(580) }
+    }
+
+    fn at(milliseconds: i32) -> Zoned {
+        let time = date(2026, 5, 4).at(6, 8, 10, milliseconds * 1_000_000);
+        time.to_zoned(TimeZone::UTC).expect("a time in UTC always exists")
     }
 }

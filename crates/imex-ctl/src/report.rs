@@ -63,10 +63,7 @@ impl<'a> Since<'a> {
     pub fn link_changed(self, now: &DomainTable, from: usize, to: usize) -> bool {
         let cell = |table: &DomainTable| Some(table.rows.get(from)?.links.get(to)?.state);
         match self.0 {
-            None => now
-                .rows
-                .get(from)
-                .is_some_and(|row| row.state != NodeState::Unavailable),
+            None => now.rows.get(from).is_some_and(|row| row.state != NodeState::Unavailable),
             Some(before) => cell(before) != cell(now),
         }
     }

@@ -45,10 +45,8 @@ fn instead(no_request: &NoRequest) -> Result<(), Failure> {
 
 fn answer(request: &Request) -> Result<Exit, Failure> {
     let sources = sources(&request.whom)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::System)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::System)?;
     let outcome = runtime.block_on(perform(request.verb, sources));
     // A resolver that is still looking for a name must not hold the program up.
     runtime.shutdown_background();

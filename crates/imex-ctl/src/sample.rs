@@ -4,27 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use imex_core::{DomainTable, Evidence, LinkReport, LinkState, NodeRow, NodeState};
-use jiff::Zoned;
-use jiff::civil::date;
-use jiff::tz::TimeZone;
-
-use crate::{DomainReport, View};
-
-/// 2026-05-04 06:08:10 UTC and so many milliseconds.
-pub(crate) fn at(milliseconds: i16) -> Zoned {
-    let second = date(2026, 5, 4).at(6, 8, 10, i32::from(milliseconds) * 1_000_000);
-    second
-        .to_zoned(TimeZone::UTC)
-        .expect("a time in UTC always exists")
-}
-
 /// `nodes` nodes, all READY and connected, seen by a tool.
 pub(crate) fn connected(nodes: usize) -> DomainTable {
-    let link = LinkReport {
-        state: LinkState::Connected,
-        cause: None,
-        since: Duration::ZERO,
-    };
+    let link = LinkReport { state: LinkState::Connected, cause: None, since: Duration::ZERO };
     let row = |id: usize| NodeRow {
         address: Arc::from(format!("10.31.48.{}", 9 + 13 * id)),
         state: NodeState::Ready,
@@ -35,11 +17,7 @@ pub(crate) fn connected(nodes: usize) -> DomainTable {
     };
     let rows: Vec<NodeRow> = (0..nodes).map(row).collect();
     let state = DomainTable::judge(&rows);
-    DomainTable {
-        viewer: None,
-        rows,
-        state,
-    }
+    DomainTable { viewer: None, rows, state }
 }
 
 /// Makes one node of a table one that does not answer.
@@ -47,13 +25,4 @@ pub(crate) fn silence(table: &mut DomainTable, node: usize) {
     let address = table.rows[node].address.clone();
     table.rows[node] = NodeRow::no_answer(address, table.rows.len());
     table.state = DomainTable::judge(&table.rows);
-}
-
-/// A report of a table, as its daemon's view.
-pub(crate) fn report(table: DomainTable) -> DomainReport {
-    DomainReport {
-        table,
-        view: View::Daemon,
-        taken_at: at(580),
-    }
 }

@@ -26,34 +26,19 @@ pub(crate) struct Nodes {
 impl Sources {
     /// One daemon at this place and no other.
     pub fn endpoint(place: Endpoint) -> Self {
-        Sources {
-            daemon: vec![place],
-            nodes: None,
-        }
+        Sources { daemon: vec![place], nodes: None }
     }
 }
 
 impl From<&ClientSettings> for Sources {
     /// The daemon of these files: its socket comes first, since it needs no network, then its TCP port.
     fn from(settings: &ClientSettings) -> Self {
-        let ClientSettings {
-            map,
-            addresses: _,
-            node: _,
-            socket,
-            tcp,
-        } = settings;
+        let ClientSettings { map, addresses: _, node: _, socket, tcp } = settings;
         let any_interface = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let mut daemon = vec![Endpoint::Unix(socket.clone())];
         daemon.extend(
             tcp.map(|tcp| Endpoint::Tcp(SocketAddr::new(tcp.bind.unwrap_or(any_interface), tcp.port))),
         );
-        Sources {
-            daemon,
-            nodes: Some(Nodes {
-                map: map.clone(),
-                port: tcp.map(|tcp| tcp.port),
-            }),
-        }
+        Sources { daemon, nodes: Some(Nodes { map: map.clone(), port: tcp.map(|tcp| tcp.port) }) }
     }
 }

@@ -1,9 +1,6 @@
 use super::*;
 
-const TEXT: Layout = Layout {
-    format: Format::Text,
-    names: HostNames::Hidden,
-};
+const TEXT: Layout = Layout { format: Format::Text, names: HostNames::Hidden };
 
 #[test]
 fn the_definition_holds_together() {
@@ -43,17 +40,11 @@ fn an_address_is_two_words_and_may_stand_anywhere() {
 
 #[test]
 fn table_options_combine() {
-    let all = Layout {
-        format: Format::Json,
-        names: HostNames::Shown,
-    };
+    let all = Layout { format: Format::Json, names: HostNames::Shown };
     let config = || Whom::Config("c.cfg".into());
     assert_eq!(parsed("-N -c c.cfg"), Ok(request(config(), Verb::Domain(TEXT))));
     assert_eq!(parsed("-c c.cfg -NjH"), Ok(request(config(), Verb::Domain(all))));
-    assert_eq!(
-        parsed("-c c.cfg -n -H -j"),
-        Ok(request(config(), Verb::Monitor(all)))
-    );
+    assert_eq!(parsed("-c c.cfg -n -H -j"), Ok(request(config(), Verb::Monitor(all))));
 }
 
 #[test]

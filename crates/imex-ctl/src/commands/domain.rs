@@ -43,11 +43,7 @@ pub async fn domain(sources: &Sources) -> Result<DomainReport, ClientError> {
     if let Some(port) = sources.nodes.as_ref().and_then(|nodes| nodes.port) {
         ask_silent_nodes(&mut table, port, until).await;
     }
-    Ok(DomainReport {
-        table,
-        view,
-        taken_at: clock::now(),
-    })
+    Ok(DomainReport { table, view, taken_at: clock::now() })
 }
 
 /// Looks at the domain of these files, as `imexctl -N` does. Takes at most [`DEADLINE`].
@@ -62,35 +58,23 @@ async fn daemons_table(sources: &Sources) -> Result<DomainTable, ClientError> {
 }
 
 fn tools_view(error: &ClientError, nodes: &Nodes) -> View {
-    View::Tool {
-        because: chain(error),
-        port: nodes.port,
-    }
+    View::Tool { because: chain(error), port: nodes.port }
 }
 
 /// A table of which only the map is known.
 fn unknown(nodes: &Nodes) -> DomainTable {
     let len = nodes.map.len();
-    let rows: Vec<NodeRow> = (nodes.map.iter())
-        .map(|(_, address)| NodeRow::no_answer(address.into(), len))
-        .collect();
+    let rows: Vec<NodeRow> =
+        (nodes.map.iter()).map(|(_, address)| NodeRow::no_answer(address.into(), len)).collect();
     let state = DomainTable::judge(&rows);
-    DomainTable {
-        viewer: None,
-        rows,
-        state,
-    }
+    DomainTable { viewer: None, rows, state }
 }
 
 /// Puts in the rows of those nodes that did not answer the daemon and do answer now.
 async fn ask_silent_nodes(table: &mut DomainTable, port: u16, until: Instant) {
     let len = table.rows.len();
     let silent = (table.rows.iter().enumerate()).filter(|(_, row)| row.state == NodeState::Unavailable);
-    let questions = silent.map(|(id, row)| Question {
-        id,
-        address: row.address.clone(),
-        len,
-    });
+    let questions = silent.map(|(id, row)| Question { id, address: row.address.clone(), len });
     let mut waiting = questions.collect::<Vec<_>>().into_iter();
     let mut asked = JoinSet::new();
     loop {
@@ -134,15 +118,7 @@ impl Question {
     }
 
     fn row(self, status: NodeStatus) -> NodeRow {
-        let NodeStatus {
-            node,
-            address,
-            state,
-            version,
-            software: _,
-            host,
-            links,
-        } = status;
+        let NodeStatus { node, address, state, version, software: _, host, links } = status;
         // A node with another map answers for itself, but its links are not those of this map.
         let same_map = node.index() == self.id && address == self.address && links.len() == self.len;
         let row = NodeRow::no_answer(self.address, self.len);

@@ -34,12 +34,7 @@ pub struct Monitor {
 impl Monitor {
     /// Nothing is asked yet.
     pub fn new(sources: Sources) -> Self {
-        Monitor {
-            sources,
-            before: None,
-            shown: None,
-            changes: None,
-        }
+        Monitor { sources, before: None, shown: None, changes: None }
     }
 
     /// The next report that differs from the one before in what it shows; the first at once.

@@ -60,54 +60,24 @@ struct Connection<'a> {
 
 impl<'a> Domain<'a> {
     fn new(report: &'a DomainReport, since: Since<'_>, names: HostNames) -> Self {
-        let DomainReport {
-            table,
-            view: _,
-            taken_at,
-        } = report;
-        let DomainTable {
-            viewer: _,
-            rows,
-            state,
-        } = table;
-        let nodes = (0..rows.len())
-            .map(|id| Node::new(table, id, since, names))
-            .collect();
-        Domain {
-            nodes: ById(nodes),
-            timestamp: timestamp(taken_at),
-            status: state.word(),
-        }
+        let DomainReport { table, view: _, taken_at } = report;
+        let DomainTable { viewer: _, rows, state } = table;
+        let nodes = (0..rows.len()).map(|id| Node::new(table, id, since, names)).collect();
+        Domain { nodes: ById(nodes), timestamp: timestamp(taken_at), status: state.word() }
     }
 }
 
 impl<'a> Node<'a> {
     fn new(table: &'a DomainTable, id: usize, since: Since<'_>, names: HostNames) -> Self {
-        let NodeRow {
-            address,
-            state,
-            version,
-            host,
-            evidence: _,
-            links,
-        } = &table.rows[id];
-        let connections = table
-            .rows
-            .iter()
-            .zip(links)
-            .enumerate()
-            .map(|(to, (peer, link))| {
-                let LinkReport {
-                    state,
-                    cause: _,
-                    since: _,
-                } = link;
-                Connection {
-                    host: &peer.address,
-                    status: state.word(),
-                    changed: since.link_changed(table, id, to),
-                }
-            });
+        let NodeRow { address, state, version, host, evidence: _, links } = &table.rows[id];
+        let connections = table.rows.iter().zip(links).enumerate().map(|(to, (peer, link))| {
+            let LinkReport { state, cause: _, since: _ } = link;
+            Connection {
+                host: &peer.address,
+                status: state.word(),
+                changed: since.link_changed(table, id, to),
+            }
+        });
         Node {
             status: state.word(),
             host: address,

@@ -17,11 +17,7 @@ use crate::{DomainReport, View};
 ///
 /// Those of `out`.
 pub fn domain(report: &DomainReport, names: HostNames, out: &mut impl Write) -> io::Result<()> {
-    let DomainReport {
-        table,
-        view: _,
-        taken_at,
-    } = report;
+    let DomainReport { table, view: _, taken_at } = report;
     legend(out)?;
     writeln!(out, "\n{}", timestamp(taken_at))?;
     nodes(table, names, out)?;
@@ -43,10 +39,7 @@ pub fn whose_view(view: &View, out: &mut impl Write) -> io::Result<()> {
             write!(out, "imexctl: no answer from the local daemon ({because}); ")?;
             match port {
                 Some(port) => writeln!(out, "the table shows what each node answers on port {port}"),
-                None => writeln!(
-                    out,
-                    "no command port is enabled on which other nodes could be asked"
-                ),
+                None => writeln!(out, "no command port is enabled on which other nodes could be asked"),
             }
         }
     }
@@ -55,9 +48,7 @@ pub fn whose_view(view: &View, out: &mut impl Write) -> io::Result<()> {
 /// Nine lines; scripts drop them by count.
 fn legend(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "Connectivity Table Legend:")?;
-    LinkState::ALL
-        .iter()
-        .try_for_each(|&state| writeln!(out, "{} - {}", state.letter(), meaning(state)))
+    LinkState::ALL.iter().try_for_each(|&state| writeln!(out, "{} - {}", state.letter(), meaning(state)))
 }
 
 fn meaning(state: LinkState) -> &'static str {
@@ -95,16 +86,9 @@ fn nodes(table: &DomainTable, names: HostNames, out: &mut impl Write) -> io::Res
 /// A node's row, without its end. The viewer's own has stars about its address.
 fn node(id: usize, row: &NodeRow, own: bool, out: &mut impl Write) -> io::Result<()> {
     let address = printable(&row.address);
-    let (mark, address) = if own {
-        ('*', Cow::from(format!("{address} *")))
-    } else {
-        ('-', address)
-    };
+    let (mark, address) = if own { ('*', Cow::from(format!("{address} *"))) } else { ('-', address) };
     let (state, version) = (row.state, printable(short_version(&row.version)));
-    write!(
-        out,
-        "Node #{id:<3} {mark} {address:<15} - {state:<20} - Version: {version}"
-    )
+    write!(out, "Node #{id:<3} {mark} {address:<15} - {state:<20} - Version: {version}")
 }
 
 /// The release branch of a driver version: `570.172` of `570.172.08`. Anything else is left as it is.

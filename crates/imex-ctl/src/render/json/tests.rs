@@ -2,7 +2,8 @@ use imex_core::{LinkState, NodeId};
 use insta::assert_snapshot;
 
 use super::*;
-use crate::sample::{connected, report, silence};
+use crate::render::tests::report;
+use crate::sample::{connected, silence};
 
 #[test]
 fn one_node_alone() {
@@ -29,6 +30,7 @@ fn only_what_differs_from_the_report_before_is_changed() {
     let before = connected(2);
     let mut now = before.clone();
     now.rows[0].links[1].state = LinkState::Recovering;
+    now.state = DomainTable::judge(&now.rows);
     assert_snapshot!(rendered(now, Since::report(&before), HostNames::Hidden));
 }
 

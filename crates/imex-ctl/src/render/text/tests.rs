@@ -2,7 +2,8 @@ use imex_core::{NodeId, NodeState};
 use insta::assert_snapshot;
 
 use super::*;
-use crate::sample::{connected, report, silence};
+use crate::render::tests::report;
+use crate::sample::{connected, silence};
 
 #[test]
 fn one_node_alone() {
@@ -44,6 +45,39 @@ fn long_addresses_push_the_rest_to_the_right() {
     table.rows[2].address = "10.131.148.101".into();
     table.viewer = Some(NodeId::new(2));
     assert_snapshot!(rendered(table, HostNames::Hidden));
+}
+
+#[test]
+fn a_known_consumers_expression_finds_every_part() {
+    let row =
+        r"^Node\s+#(\d+)\s+([*-])\s+(\S+)\s+[*\s]+-\s+(\S+)\s+-\s+Version:\s*(.*?)\s+-\s+Hostname:\s*(\S*)";
+    let row = regex::Regex::new(row).expect("it is one");
+    let mut table = connected(3);
+    table.rows[0].address = "180.100.41.1".into();
+    table.rows[1].address = "180.100.41.232".into();
+    table.viewer = Some(NodeId::new(1));
+    silence(&mut table, 2);
+    let text = rendered(table, HostNames::Shown);
+    let parts = text.lines().filter_map(|line| row.captures(line));
+    let found: Vec<[&str; 6]> = parts.map(|parts| parts.extract().1).collect();
+    let expected = [
+        ["0", "-", "180.100.41.1", "READY", "570.172", "rack1-host00"],
+        ["1", "*", "180.100.41.232", "READY", "570.172", "rack1-host01"],
+        ["2", "-", "10.31.48.35", "UNAVAILABLE", "", ""],
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn whose_view_it_is_takes_one_line_and_none_if_it_is_the_daemons() {
+    let line = |view: &View| {
+        let mut out = Vec::new();
+        whose_view(view, &mut out).expect("a vector takes anything");
+        String::from_utf8(out).expect("it is text")
+    };
+    let tools = |port| View::Tool { because: "nobody listens at /run/imexd/cmd.sock".to_owned(), port };
+    assert_eq!(line(&View::Daemon), "");
+    assert_snapshot!(line(&tools(Some(50_005))) + &line(&tools(None)));
 }
 
 #[test]
