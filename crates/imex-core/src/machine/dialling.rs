@@ -315,7 +315,7 @@ impl Machine {
         if was_connected {
             self.actions.push_back(Action::Note(Note::LinkLost { peer, cause: cause.clone() }));
         } else if asked.is_some() {
-            let news = entry.cause.as_deref() != Some(&cause);
+            let news = !entry.outranks(&cause) && entry.cause.as_deref() != Some(&cause);
             let attempt = entry.attempt;
             let failed = Note::DialFailed { peer, attempt, cause: cause.clone(), news };
             self.actions.push_back(Action::Note(failed));
