@@ -1,0 +1,77 @@
+//! The exit codes of `imexd`: a stable list that scripts may depend on.
+
+use std::process::ExitCode;
+
+/// How a run of `imexd` ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// It was told to stop and did; or `--version`, `--help`, or a `--check` without findings.
+    Success,
+    /// Something failed that no other code names.
+    Failure,
+    /// The command line is wrong.
+    Usage,
+    /// `config.cfg` or the node map cannot be used as it is; also a `--check` with findings.
+    Configuration,
+    /// A port or the command socket cannot be had.
+    Address,
+    /// There is no GPU driver that this build supports, and `--nogpu` was not given.
+    Driver,
+    /// The configuration asks for security that this build does not have.
+    Security,
+    /// The machine's limits are too low for this node map.
+    Limits,
+}
+
+impl Exit {
+    /// Every way to end, in the order of the codes.
+    pub const ALL: [Exit; 8] = [
+        Exit::Success,
+        Exit::Failure,
+        Exit::Usage,
+        Exit::Configuration,
+        Exit::Address,
+        Exit::Driver,
+        Exit::Security,
+        Exit::Limits,
+    ];
+
+    /// The process's exit code. Never 255, which `imexctl` uses for a node map that cannot be read.
+    pub const fn code(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Failure => 1,
+            Exit::Usage => 2,
+            Exit::Configuration => 3,
+            Exit::Address => 4,
+            Exit::Driver => 5,
+            Exit::Security => 6,
+            Exit::Limits => 7,
+        }
+    }
+
+    /// The way to end that has this code, if there is one.
+    pub fn from_code(code: i32) -> Option<Self> {
+        Exit::ALL.into_iter().find(|exit| i32::from(exit.code()) == code)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_codes_are_the_documented_ones_and_go_both_ways() {
+        for (code, exit) in (0..).zip(Exit::ALL) {
+            assert_eq!(i32::from(exit.code()), code);
+            assert_eq!(Exit::from_code(code), Some(exit));
+        }
+        assert_eq!(Exit::from_code(255), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! How many descriptors this process may have, and how many a node map needs.
+
+use std::io;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use thiserror::Error;
+
+/// Descriptors that do not depend on the map: standard streams, log files, listeners, the runtime's own, command clients,
+/// and connections that have not introduced themselves yet.
+const BESIDES_PEERS: u64 = 64;
+
+/// Streams per node of the map: the one this daemon dials and the one it accepts.
+const PER_NODE: u64 = 2;
+
+/// The descriptors that a daemon needs for a map of `nodes` nodes.
+pub(crate) fn needed(nodes: usize) -> u64 {
+    PER_NODE * nodes as u64 + BESIDES_PEERS
+}
+
+/// Why this process cannot serve a node map.
+#[derive(Debug, Error)]
+pub(crate) enum LimitError {
+    /// The hard limit is lower than what is needed.
+    #[error("serve {nodes} nodes: that needs {needed} file descriptors, this process may have {hard}")]
+    TooLow {
+        /// The size of the map.
+        nodes: usize,
+        /// What it needs.
+        needed: u64,
+        /// The hard limit.
+        hard: u64,
+    },
+    /// The limit cannot be read or raised.
+    #[error("raise the limit of file descriptors to {needed}")]
+    Refused {
+        /// What was needed.
+        needed: u64,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl LimitError {
+    /// What an operator can do.
+    pub(crate) fn hint(&self) -> String {
+        match self {
+            LimitError::TooLow { needed, .. } | LimitError::Refused { needed, .. } => {
+                format!(
+                    "set LimitNOFILE={needed} or more in the service's unit, or raise the hard limit (ulimit -Hn)"
+                )
+            }
+        }
+    }
+}
+
+/// Raises the soft limit of descriptors to the hard one if the map needs more than it has.
+pub(crate) fn admit(nodes: usize) -> Result<(), LimitError> {
+    let needed = needed(nodes);
+    let refused = |errno: nix::errno::Errno| LimitError::Refused { needed, source: errno.into() };
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(refused)?;
+    if soft >= needed {
+        return Ok(());
+    }
+    if hard < needed {
+        return Err(LimitError::TooLow { nodes, needed, hard });
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rack_fits_the_usual_soft_limit_and_many_racks_do_not() {
+        assert_eq!(needed(18), 100);
+        assert!(needed(18) < 1024 && needed(576) > 1024);
+    }
+}

@@ -1,0 +1,154 @@
+//! A file that is begun anew when it has reached its size.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::FilePlan;
+
+/// When a file is full, and what happens then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rotation {
+    /// The size in bytes that a file does not exceed, unless a single text is larger.
+    pub(crate) max_bytes: u64,
+    /// How many full files are kept beside the current one, as `NAME.1` (the newest) to `NAME.N`. With 0 nothing more
+    /// is written once the file is full, as the original has it.
+    pub(crate) keep: u32,
+}
+
+/// A file that is begun anew when it has reached its size. Writing to it never fails for the caller: what cannot be
+/// written is counted, and the count is written as soon as writing works again.
+#[derive(Debug)]
+pub(crate) struct RotatingFile {
+    path: PathBuf,
+    rotation: Rotation,
+    file: File,
+    written: u64,
+    lost: u64,
+}
+
+impl RotatingFile {
+    /// Opens or creates the file.
+    pub(crate) fn open(plan: &FilePlan) -> io::Result<Self> {
+        let file = File::options().create(true).append(true).open(&plan.path)?;
+        if !plan.append {
+            file.set_len(0)?;
+        }
+        let written = file.metadata()?.len();
+        Ok(RotatingFile { path: plan.path.clone(), rotation: plan.rotation, file, written, lost: 0 })
+    }
+
+    /// Writes one text.
+    pub(crate) fn write(&mut self, text: &str) {
+        if self.try_write(text).is_err() {
+            self.lost += 1;
+        }
+    }
+
+    fn try_write(&mut self, text: &str) -> io::Result<()> {
+        let size = text.len() as u64;
+        if self.written > 0 && self.written.saturating_add(size) > self.rotation.max_bytes {
+            if self.rotation.keep == 0 {
+                return Ok(());
+            }
+            self.begin_anew()?;
+        }
+        if self.lost > 0 {
+            let note = format!("({} records could not be written here)\n", self.lost);
+            self.append(&note)?;
+            self.lost = 0;
+        }
+        self.append(text)
+    }
+
+    fn append(&mut self, text: &str) -> io::Result<()> {
+        self.file.write_all(text.as_bytes())?;
+        self.written += text.len() as u64;
+        Ok(())
+    }
+
+    fn begin_anew(&mut self) -> io::Result<()> {
+        for number in (1..self.rotation.keep).rev() {
+            // A gap in the row of files is no reason to stop.
+            let _ = fs::rename(numbered(&self.path, number), numbered(&self.path, number + 1));
+        }
+        match fs::rename(&self.path, numbered(&self.path, 1)) {
+            // Somebody else has moved or removed it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            moved => moved?,
+        }
+        self.file = File::options().create(true).append(true).open(&self.path)?;
+        self.written = 0;
+        Ok(())
+    }
+}
+
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(format!(".{number}"));
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_files_move_up_and_the_oldest_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = open(dir.path(), 2);
+        for text in ["1111\n", "2222\n", "3333\n", "4444\n"] {
+            file.write(text);
+        }
+        let read = |name: &str| fs::read_to_string(dir.path().join(name)).ok();
+        assert_eq!(read("log").as_deref(), Some("4444\n"));
+        assert_eq!(read("log.1").as_deref(), Some("3333\n"));
+        assert_eq!(read("log.2").as_deref(), Some("2222\n"));
+        assert_eq!(read("log.3"), None);
+    }
+
+    #[test]
+    fn without_rotation_writing_stops_at_the_size() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = open(dir.path(), 0);
+        (0..10).for_each(|_| file.write("1234\n"));
+        assert_eq!(fs::read_to_string(dir.path().join("log")).unwrap(), "1234\n");
+    }
+
+    #[test]
+    fn what_stands_in_the_file_stays_or_goes_as_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        fs::write(&path, "old\n").unwrap();
+        let mut plan = plan(dir.path(), 1);
+        RotatingFile::open(&plan).unwrap().write("new\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old\nnew\n");
+        plan.append = false;
+        RotatingFile::open(&plan).unwrap().write("newer\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "newer\n");
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_counted_when_it_works_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = open(dir.path(), 1);
+        file.rotation.max_bytes = 1000;
+        let good = std::mem::replace(&mut file.file, File::options().write(true).open("/dev/full").unwrap());
+        file.write("lost\n");
+        file.write("lost too\n");
+        file.file = good;
+        file.write("back\n");
+        let text = fs::read_to_string(dir.path().join("log")).unwrap();
+        assert_eq!(text, "(2 records could not be written here)\nback\n");
+    }
+
+    fn plan(dir: &Path, keep: u32) -> FilePlan {
+        let rotation = Rotation { max_bytes: 9, keep };
+        FilePlan { path: dir.join("log"), append: true, rotation }
+    }
+
+    fn open(dir: &Path, keep: u32) -> RotatingFile {
+        RotatingFile::open(&plan(dir, keep)).unwrap()
+    }
+}
