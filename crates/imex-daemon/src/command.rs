@@ -1,0 +1,113 @@
+//! The command service: read-only questions by tools on this machine, or over TCP where configured.
+//!
+//! Whoever asks gets a connection of its own, of which there is a bounded number; what they ask goes to the driver loop by
+//! a queue of its own, so no number of askers delays a peer. How long a connection may be idle and how large a message
+//! may be is bounded in `imex-wire`.
+
+mod desk;
+mod socket;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use imex_config::settings::{Command, CommandTcp};
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+pub(crate) use desk::{Desk, Publication, Question, Reply};
+pub(crate) use socket::{CommandSocket, SocketError};
+
+use crate::failure::{StartError, chain, system};
+use crate::ports::{self, PortError};
+
+/// How many connections each of the two listeners serves at once: one person with a few monitors, and far fewer than
+/// tables can be in the making in the core. More wait in the listener's backlog, where their own deadlines run.
+pub(crate) const CONNECTIONS: usize = 15;
+
+/// How long a listener rests when a connection could not be accepted; see the peers' door.
+const REST: Duration = Duration::from_millis(100);
+
+/// The listeners of the command service, taken but not yet served.
+#[derive(Debug)]
+pub(crate) struct Listeners {
+    socket: CommandSocket,
+    tcp: Option<TcpListener>,
+}
+
+impl Listeners {
+    /// Takes them.
+    pub(crate) async fn take(command: &Command) -> Result<Self, StartError> {
+        let tcp = command.tcp.as_ref().map(listen_tcp).transpose()?;
+        let socket = CommandSocket::bind(&command.socket, command.socket_mode).await?;
+        if let Some(tcp) = &tcp {
+            let address = tcp.local_addr().map_err(system("name the command port"))?;
+            tracing::info!(%address, "The command service listens on TCP");
+        }
+        tracing::info!(socket = %command.socket.display(), "The command service listens on a Unix socket");
+        Ok(Listeners { socket, tcp })
+    }
+
+    /// Serves for ever. The socket's file is removed when this is dropped.
+    pub(crate) async fn serve(self, desk: Arc<Desk>) {
+        let tcp = async {
+            match &self.tcp {
+                Some(listener) => serve_tcp(listener, &desk).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::join!(serve_unix(&self.socket, &desk), tcp);
+    }
+}
+
+/// Without an address all interfaces are served, of both families where the machine has both.
+fn listen_tcp(tcp: &CommandTcp) -> Result<TcpListener, PortError> {
+    let listen = |ip| ports::listen(SocketAddr::new(ip, tcp.port));
+    match tcp.bind {
+        Some(ip) => listen(ip),
+        None => match listen(IpAddr::V6(Ipv6Addr::UNSPECIFIED)) {
+            Err(PortError::Refused { .. }) => listen(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+            taken => taken,
+        },
+    }
+}
+
+async fn serve_unix(socket: &CommandSocket, desk: &Arc<Desk>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        match socket.listener().accept().await {
+            Ok((stream, _)) => spawn_serve(stream, desk, place),
+            Err(error) => rest(&error).await,
+        }
+    }
+}
+
+async fn serve_tcp(listener: &TcpListener, desk: &Arc<Desk>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                // Without this an answer may wait for a delayed acknowledgement; it is no reason not to give it.
+                let _ = stream.set_nodelay(true);
+                spawn_serve(stream, desk, place);
+            }
+            Err(error) => rest(&error).await,
+        }
+    }
+}
+
+fn spawn_serve(stream: impl imex_wire::Io, desk: &Arc<Desk>, place: OwnedSemaphorePermit) {
+    let desk = Arc::clone(desk);
+    tokio::spawn(async move {
+        if let Err(error) = imex_wire::serve(stream, desk).await {
+            tracing::debug!(error = %chain(&error), "A command connection ended early");
+        }
+        drop(place);
+    });
+}
+
+async fn rest(error: &io::Error) {
+    tracing::debug!(%error, "A command connection could not be accepted");
+    tokio::time::sleep(REST).await;
+}

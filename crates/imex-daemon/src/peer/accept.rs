@@ -1,0 +1,128 @@
+//! Taking in those who dial this daemon, with a bound on everything that a stranger can hold.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use imex_wire::{AcceptError, LinkLimits};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{Arrival, Outlet, PeerEvent};
+use crate::failure::chain;
+use crate::stats::Counter;
+
+/// How many accepted connections there may be besides one per node of the map: restarted peers whose old connection
+/// is not yet gone, and strangers. One more is closed at once; a peer tries again.
+pub(crate) const SPARE_CONNECTIONS: usize = 32;
+
+/// How many connections of one address may be without an introduction at once. A peer needs one, and one more when it
+/// was restarted; with this no single machine fills the spare places.
+const UNINTRODUCED_PER_SOURCE: usize = 8;
+
+/// How long the listener rests when a connection could not be accepted for want of descriptors or memory: the condition
+/// lasts, and the waiting connection would be reported again at once.
+const REST: Duration = Duration::from_millis(100);
+
+/// The listener for peers, and who came lately.
+#[derive(Debug)]
+pub(crate) struct Door {
+    listener: TcpListener,
+    limits: LinkLimits,
+    outlet: Outlet,
+    places: Arc<Semaphore>,
+    sources: BTreeMap<IpAddr, Arc<Semaphore>>,
+    serial: u32,
+}
+
+/// What an accepted connection holds until it has introduced itself.
+struct Ticket {
+    serial: u32,
+    from: IpAddr,
+    place: OwnedSemaphorePermit,
+    _of_source: OwnedSemaphorePermit,
+}
+
+impl Door {
+    /// A door for a map of `nodes` nodes.
+    pub(crate) fn new(listener: TcpListener, nodes: usize, outlet: Outlet) -> Self {
+        Door {
+            listener,
+            limits: LinkLimits::for_nodes(nodes),
+            outlet,
+            places: Arc::new(Semaphore::new(nodes + SPARE_CONNECTIONS)),
+            sources: BTreeMap::new(),
+            serial: 0,
+        }
+    }
+
+    /// Accepts for ever.
+    pub(crate) async fn keep(mut self) {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, from)) => self.receive(stream, from).await,
+                Err(error) => self.rest(&error).await,
+            }
+        }
+    }
+
+    async fn receive(&mut self, stream: TcpStream, from: SocketAddr) {
+        let Some(ticket) = self.admit(from.ip().to_canonical()) else {
+            drop(stream);
+            tracing::debug!(%from, "Closed a connection: too many have not introduced themselves");
+            self.outlet.put(PeerEvent::Stranger(Counter::StrangersTurnedAway)).await;
+            return;
+        };
+        tokio::spawn(introduce(stream, ticket, self.limits, self.outlet.clone()));
+    }
+
+    fn admit(&mut self, from: IpAddr) -> Option<Ticket> {
+        // Only sources with an open connection are kept, of which there are at most as many as places.
+        self.sources.retain(|_, open| open.available_permits() < UNINTRODUCED_PER_SOURCE);
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        let source = self.sources.entry(from);
+        let source = source.or_insert_with(|| Arc::new(Semaphore::new(UNINTRODUCED_PER_SOURCE)));
+        let of_source = Arc::clone(source).try_acquire_owned().ok()?;
+        self.serial += 1;
+        Some(Ticket { serial: self.serial, from, place, _of_source: of_source })
+    }
+
+    async fn rest(&self, error: &io::Error) {
+        if is_about_one_connection(error) {
+            return;
+        }
+        tracing::debug!(%error, "A connection could not be accepted");
+        self.outlet.put(PeerEvent::Stranger(Counter::AcceptFailures)).await;
+        tokio::time::sleep(REST).await;
+    }
+}
+
+/// Whether `accept` failed because the waiting connection is gone already: accept(2), "Error handling".
+fn is_about_one_connection(error: &io::Error) -> bool {
+    let kind = error.kind();
+    kind == io::ErrorKind::ConnectionAborted || kind == io::ErrorKind::ConnectionReset
+}
+
+async fn introduce(stream: TcpStream, ticket: Ticket, limits: LinkLimits, outlet: Outlet) {
+    match imex_wire::accept(stream, limits).await {
+        Ok(incoming) => {
+            let Ticket { serial, from, place, .. } = ticket;
+            let incoming = Box::new(incoming);
+            outlet.put(PeerEvent::Arrived(Arrival { serial, incoming, from, place })).await;
+        }
+        Err(error) => {
+            tracing::debug!(from = %ticket.from, error = %chain(&error), "A connection came to nothing");
+            outlet.put(PeerEvent::Stranger(counter(&error))).await;
+        }
+    }
+}
+
+fn counter(error: &AcceptError) -> Counter {
+    match error {
+        AcceptError::TimedOut => Counter::StrangersSilent,
+        AcceptError::Ended | AcceptError::Socket(_) => Counter::StrangersEnded,
+        AcceptError::Breach(_) => Counter::StrangersMalformed,
+    }
+}

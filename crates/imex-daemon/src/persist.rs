@@ -1,0 +1,201 @@
+//! The persist file: who had imported memory from this node when it ended uncleanly.
+//!
+//! Its first line is the digest of the node map, each further line one importer: `Node 3: 10.0.0.4` (reference, chapter
+//! on quorum modes). It lies on a file system that a reboot empties, which is right: imports do not survive one.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use imex_core::{NodeId, NodeMap};
+use thiserror::Error;
+
+/// The largest persist file that can be: a full map of entries of the greatest length. What is larger is not ours.
+const MAX_BYTES: u64 = (NodeMap::MAX_ENTRIES * (NodeMap::MAX_ENTRY_BYTES + 16)) as u64;
+
+/// The persist file of one node.
+#[derive(Debug)]
+pub(crate) struct PersistFile {
+    path: PathBuf,
+    map: NodeMap,
+}
+
+/// What a persist file said at the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Recalled {
+    /// There is none: the last run ended cleanly, or there was none since the boot.
+    Nothing,
+    /// It belongs to another node map, so nobody in it matters.
+    OtherMap,
+    /// These nodes had imported.
+    Importers(BTreeSet<NodeId>),
+}
+
+/// Why a persist file cannot be used.
+#[derive(Debug, Error)]
+pub(crate) enum PersistError {
+    /// It cannot be read, written or removed.
+    #[error("{verb} persist file {}", path.display())]
+    File {
+        /// What was tried.
+        verb: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A line is none of ours.
+    #[error("read persist file {}: line {line} is not \"Node NUMBER: ADDRESS\" of this map", path.display())]
+    Line {
+        /// Its path.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+}
+
+impl PersistFile {
+    /// The persist file at this path for this map. Looks at nothing yet.
+    pub(crate) fn new(path: PathBuf, map: NodeMap) -> Self {
+        PersistFile { path, map }
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads it.
+    pub(crate) fn recall(&self) -> Result<Recalled, PersistError> {
+        let mut text = String::new();
+        let read = File::open(&self.path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
+        match read {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Recalled::Nothing),
+            Err(source) => return Err(self.failed_to("read", source)),
+            Ok(_) => {}
+        }
+        let mut lines = text.lines();
+        if lines.next() != Some(self.key().as_str()) {
+            return Ok(Recalled::OtherMap);
+        }
+        let importers = lines
+            .enumerate()
+            .map(|(n, line)| {
+                self.importer(line).ok_or_else(|| PersistError::Line { path: self.path.clone(), line: n + 2 })
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Recalled::Importers(importers))
+    }
+
+    /// Replaces its content. When this returns, the content survives a crash of the machine; at no time does a reader
+    /// see half of it.
+    pub(crate) fn record(&self, importers: &BTreeSet<NodeId>) -> Result<(), PersistError> {
+        self.replace(&self.content(importers)).map_err(|source| self.failed_to("write", source))
+    }
+
+    /// Removes it: the end was clean.
+    pub(crate) fn clear(&self) -> Result<(), PersistError> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.failed_to("remove", error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn key(&self) -> String {
+        self.map.digest().to_string()
+    }
+
+    fn importer(&self, line: &str) -> Option<NodeId> {
+        let (number, address) = line.strip_prefix("Node ")?.split_once(": ")?;
+        let node = NodeId::new(number.parse().ok()?);
+        (self.map.get(node) == Some(address)).then_some(node)
+    }
+
+    fn content(&self, importers: &BTreeSet<NodeId>) -> String {
+        let mut text = self.key() + "\n";
+        for (node, address) in importers.iter().filter_map(|node| Some((node, self.map.get(*node)?))) {
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "Node {node}: {address}");
+        }
+        text
+    }
+
+    fn replace(&self, content: &str) -> io::Result<()> {
+        let dir = self.path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::create_dir_all(dir)?;
+        let mut draft = self.path.clone().into_os_string();
+        draft.push(".new");
+        let mut file = File::create(&draft)?;
+        file.write_all(content.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&draft, &self.path)?;
+        File::open(dir)?.sync_all()
+    }
+
+    fn failed_to(&self, verb: &'static str, source: io::Error) -> PersistError {
+        PersistError::File { verb, path: self.path.clone(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_recorded_is_recalled_until_it_is_cleared() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = persist_file(dir.path(), &["a", "b", "c"]);
+        assert_eq!(file.recall().unwrap(), Recalled::Nothing);
+        let importers = BTreeSet::from([NodeId::new(0), NodeId::new(2)]);
+        file.record(&importers).unwrap();
+        assert_eq!(file.recall().unwrap(), Recalled::Importers(importers));
+        file.record(&BTreeSet::new()).unwrap();
+        assert_eq!(file.recall().unwrap(), Recalled::Importers(BTreeSet::new()));
+        file.clear().unwrap();
+        file.clear().unwrap();
+        assert_eq!(file.recall().unwrap(), Recalled::Nothing);
+    }
+
+    #[test]
+    fn the_file_has_the_key_and_one_line_per_importer() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = persist_file(dir.path(), &["10.0.0.1", "10.0.0.2"]);
+        file.record(&BTreeSet::from([NodeId::new(1)])).unwrap();
+        let text = fs::read_to_string(file.path()).unwrap();
+        assert_eq!(text, format!("{}\nNode 1: 10.0.0.2\n", file.map.digest()));
+    }
+
+    #[test]
+    fn a_file_of_another_map_is_not_believed() {
+        let dir = tempfile::tempdir().unwrap();
+        persist_file(dir.path(), &["a", "b"]).record(&BTreeSet::from([NodeId::new(1)])).unwrap();
+        assert_eq!(persist_file(dir.path(), &["b", "a"]).recall().unwrap(), Recalled::OtherMap);
+    }
+
+    #[test]
+    fn a_damaged_line_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = persist_file(dir.path(), &["a", "b"]);
+        file.record(&BTreeSet::new()).unwrap();
+        for line in ["Node 7: a", "Node 0: b", "Node x: a", "nonsense"] {
+            fs::write(file.path(), format!("{}\n{line}\n", file.key())).unwrap();
+            let error = file.recall().unwrap_err();
+            assert!(matches!(error, PersistError::Line { line: 2, .. }), "{line}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_an_error_and_no_panic() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = persist_file(dir.path(), &["a"]);
+        fs::write(file.path(), [0xff, 0xfe, 0, 1]).unwrap();
+        assert!(matches!(file.recall(), Err(PersistError::File { verb: "read", .. })));
+    }
+
+    fn persist_file(dir: &Path, entries: &[&str]) -> PersistFile {
+        let map = NodeMap::new(entries.iter().copied()).unwrap();
+        PersistFile::new(dir.join("persist.dat"), map)
+    }
+}
