@@ -1,1 +1,100 @@
-//! placeholder
+//! The IMEX daemon: serves as one node of a domain.
+//!
+//! What is decided about links and states is decided in `imex-core`; what goes over the wire is in `imex-wire`; what the
+//! files mean is in `imex-config`. This crate gives them a process: it reads the files, takes the ports, keeps the
+//! connections, and carries out what the core asks for. It must never decide anything about a peer itself.
+//!
+//! From `main` to READY: [`args`] are read, the files are judged as a whole, then [`serve`](self) checks the machine,
+//! takes the ports, tells the parent process if it is to run in the background, and enters the driver loop. Long-lived
+//! tasks, all on one thread:
+//!
+//! | task | waits for | how many |
+//! |---|---|---|
+//! | the driver loop (`driver`) | events of all others, signals, the next deadline | 1 |
+//! | the peers' door (`peer::accept`) | connections | 1 |
+//! | a stranger (`peer::accept`) | a hello, for 2 s | bounded, 8 per source |
+//! | a dial (`peer::dial`) | an answer, until the core gives it up | at most 1 per node |
+//! | a stream (`peer::listen`) | messages | 2 per node |
+//! | the command listeners (`command`) | connections | 1 |
+//! | a command connection (`command`) | requests | at most 15 per listener |
+
+pub mod args;
+mod clock;
+mod command;
+mod daemonize;
+mod driver;
+mod echo;
+pub mod exit;
+mod failure;
+mod gpu;
+mod identity;
+mod limits;
+mod logging;
+mod notify;
+mod peer;
+mod persist;
+mod ports;
+mod serve;
+mod signals;
+mod stats;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use imex_config::{Overrides, Strictness, ThisMachine};
+
+use args::Args;
+use exit::Exit;
+use failure::{StartError, chain};
+
+/// Runs the daemon with a command line, the program's name first, until it is told to stop.
+pub fn run(line: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let line: Vec<OsString> = line.into_iter().collect();
+    match Args::read(line.iter().cloned()) {
+        Ok(args) => obey(&args, &line).into(),
+        Err(error) => {
+            // A closed terminal leaves nobody to tell.
+            let _ = error.print();
+            if error.use_stderr() { Exit::Usage.into() } else { Exit::Success.into() }
+        }
+    }
+}
+
+fn obey(args: &Args, line: &[OsString]) -> Exit {
+    if args.version {
+        say(io::stdout(), &args::version_line());
+        return Exit::Success;
+    }
+    if args.check {
+        return check(args);
+    }
+    match serve::serve(args, line) {
+        Ok(()) => Exit::Success,
+        Err(error) => {
+            complain(&error);
+            error.exit()
+        }
+    }
+}
+
+/// `--check`: every problem of both files, warnings counted as failures.
+fn check(args: &Args) -> Exit {
+    let loaded = imex_config::load(&args.config, &Overrides { port: args.port }, &ThisMachine);
+    if !loaded.problems.is_empty() {
+        say(io::stdout(), &loaded.problems.to_string());
+    }
+    if loaded.problems.fail(Strictness::Strict) { Exit::Configuration } else { Exit::Success }
+}
+
+fn complain(error: &StartError) {
+    if let Some(text) = error.last_words() {
+        say(io::stderr(), &text);
+        tracing::error!(target: logging::CRITICAL, error = %chain(error), "The daemon does not start");
+    }
+}
+
+/// A closed pipe is no failure.
+fn say(mut to: impl Write, text: &str) {
+    let _ = writeln!(to, "{text}");
+}

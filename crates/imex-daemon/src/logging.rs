@@ -182,16 +182,10 @@ where
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let grade = Grade::of(event.metadata());
         let shown = grade <= self.0.shown;
-        match &self.0.output {
-            Output::Journal(journal) if shown => journal.on_event(event, context),
-            output => {
-                let text = line::render(grade, event);
-                if shown {
-                    output.write(&text);
-                } else {
-                    lock(&self.0.verbose).push(text);
-                }
-            }
+        match (&self.0.output, shown) {
+            (Output::Journal(journal), true) => journal.on_event(event, context),
+            (output, true) => output.write(&line::render(grade, event)),
+            (_, false) => lock(&self.0.verbose).push(line::render(grade, event)),
         }
     }
 }

@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_value_with_a_line_end_stays_on_its_line() {
         let mut line = Line(String::new());
-        write!(line, "{}", "a\nb\u{1b}[31m").unwrap();
+        line.write_str("a\nb\u{1b}[31m").unwrap();
         assert_eq!(line.0, "a\\nb\\u{1b}[31m");
     }
 }

@@ -1,0 +1,346 @@
+//! The driver loop: the one place that owns the node's [`Machine`] and carries out what it asks for.
+//!
+//! Everything that happens comes here by a queue, a signal or the clock; each turn takes in all that waits, lets time
+//! pass, and then performs the machine's actions until there are none. Nothing here waits for anything but the next
+//! turn, so neither a peer nor a client nor a file that hangs can hold up another.
+
+mod note;
+mod perform;
+mod streams;
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use imex_core::input::{Answer, Closure, StreamId};
+use imex_core::{DomainTable, Hello, Input, Machine, Moment, NodeId, NodeMap, NodeState};
+use imex_wire::{CommandError, Dialled, NodeStatus};
+use tokio::sync::mpsc;
+use tokio::time::Sleep;
+
+use crate::clock::Clock;
+use crate::command::{Publication, Question, Reply};
+use crate::failure::chain;
+use crate::logging::Logging;
+use crate::notify::Notifier;
+use crate::peer::addresses::AddressBook;
+use crate::peer::dial::Dialler;
+use crate::peer::{Arrival, Outlet, PeerEvent, Queued};
+use crate::persist::PersistFile;
+use crate::signals::{REDIAL_INTERVAL, Signals, Throttle, Wish};
+use crate::stats::{Counter, MessageKind, Passage, QueueState, Stats, StatsFile};
+use note::NoteLog;
+use streams::Streams;
+
+/// How many events one turn takes in before it performs actions: enough that a domain that forms is a few turns, few
+/// enough that a turn takes well under a millisecond.
+const BATCH: usize = 256;
+
+/// How long a stop may take to hand the notice of leaving to the peers. A reachable peer takes it in less than a
+/// millisecond; scripts that stop the service allow 15 s.
+const FLUSH: Duration = Duration::from_secs(1);
+
+/// How many askers may wait for tables at once. The core makes fewer tables than this and lets askers share them.
+const OPEN_QUESTIONS: usize = 64;
+
+/// What the driver loop is made of.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    /// The node.
+    pub(crate) machine: Machine,
+    /// The time.
+    pub(crate) clock: Clock,
+    /// Where the nodes of the map are.
+    pub(crate) book: AddressBook,
+    /// How they are dialled.
+    pub(crate) dialler: Dialler,
+    /// What tasks learn.
+    pub(crate) events: mpsc::Receiver<Queued>,
+    /// Where tasks put it.
+    pub(crate) outlet: Outlet,
+    /// What tools ask and see.
+    pub(crate) publication: Publication,
+    /// Who imports from this node.
+    pub(crate) persist: PersistFile,
+    /// Where statistics go.
+    pub(crate) stats_file: StatsFile,
+    /// Who wants to know how the service fares.
+    pub(crate) notifier: Notifier,
+    /// What the operator wants.
+    pub(crate) signals: Signals,
+    /// The log.
+    pub(crate) logging: Logging,
+}
+
+/// The driver loop's state. One per daemon.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    machine: Machine,
+    clock: Clock,
+    book: AddressBook,
+    dialler: Arc<Dialler>,
+    events: mpsc::Receiver<Queued>,
+    batch: Vec<Queued>,
+    outlet: Outlet,
+    streams: Streams,
+    waiting: BTreeMap<StreamId, Arrival>,
+    publication: Publication,
+    asked: BTreeMap<u64, Reply<DomainTable>>,
+    tickets: u64,
+    shown: Option<u64>,
+    persist: PersistFile,
+    notes: NoteLog,
+    stats: Stats,
+    stats_file: StatsFile,
+    stats_due: Moment,
+    notifier: Notifier,
+    alive_due: Option<Moment>,
+    signals: Signals,
+    redial: Throttle,
+    logging: Logging,
+    phase: Phase,
+}
+
+/// Whether the loop goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Serving,
+    Ended,
+}
+
+impl Driver {
+    /// Puts a driver together. Nothing happens until it runs.
+    pub(crate) fn new(parts: Parts) -> Self {
+        let now = parts.clock.now();
+        Driver {
+            batch: Vec::with_capacity(BATCH),
+            streams: Streams::default(),
+            waiting: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            tickets: 0,
+            shown: None,
+            notes: NoteLog::new(parts.machine.map().clone()),
+            stats: Stats::new(now),
+            stats_due: now + parts.stats_file.interval(),
+            alive_due: parts.notifier.watchdog_interval().map(|interval| now + interval),
+            redial: Throttle::new(REDIAL_INTERVAL),
+            phase: Phase::Serving,
+            machine: parts.machine,
+            clock: parts.clock,
+            book: parts.book,
+            dialler: Arc::new(parts.dialler),
+            events: parts.events,
+            outlet: parts.outlet,
+            publication: parts.publication,
+            persist: parts.persist,
+            stats_file: parts.stats_file,
+            notifier: parts.notifier,
+            signals: parts.signals,
+            logging: parts.logging,
+        }
+    }
+
+    /// Serves until the operator wants an end; then tells the peers and flushes.
+    pub(crate) async fn run(mut self) {
+        self.machine.handle(Input::Start, self.clock.now());
+        self.perform_all();
+        let mut alarm = Box::pin(tokio::time::sleep_until(self.clock.instant(self.next_alarm())));
+        while self.phase == Phase::Serving {
+            self.turn(alarm.as_mut()).await;
+            let next = self.clock.instant(self.next_alarm());
+            if next != alarm.deadline() {
+                alarm.as_mut().reset(next);
+            }
+        }
+        self.end().await;
+    }
+
+    async fn turn(&mut self, alarm: Pin<&mut Sleep>) {
+        tokio::select! {
+            biased;
+            wish = self.signals.next() => self.grant(wish),
+            () = alarm => {}
+            _ = self.events.recv_many(&mut self.batch, BATCH) => {}
+            Some(question) = self.publication.questions.recv() => self.answer(question),
+        }
+        // Whatever woke the loop, peers that wait are served.
+        while self.batch.len() < BATCH
+            && let Ok(event) = self.events.try_recv()
+        {
+            self.batch.push(event);
+        }
+        self.pass_time();
+        self.take_in_batch();
+        self.perform_all();
+    }
+
+    fn grant(&mut self, wish: Wish) {
+        match wish {
+            Wish::Leave(signal) => {
+                tracing::info!(signal, "Leaving the domain");
+                self.machine.handle(Input::Leave, self.clock.now());
+            }
+            Wish::FlushVerbose => self.logging.flush_verbose(),
+            Wish::Redial => self.redial.ask(),
+        }
+    }
+
+    fn next_alarm(&self) -> Moment {
+        // Statistics are always due some time.
+        let others = [self.machine.poll_timeout().map(|(at, _)| at), self.redial.due(), self.alive_due];
+        others.into_iter().flatten().fold(self.stats_due, Moment::min)
+    }
+
+    fn pass_time(&mut self) {
+        let now = self.clock.now();
+        if self.machine.poll_timeout().is_some_and(|(at, _)| at <= now) {
+            self.machine.handle_timeout(now);
+        }
+        if self.redial.take(now) {
+            tracing::info!("Dialling every node anew");
+            self.book.forget_failures();
+            self.machine.handle(Input::Redial, now);
+        }
+        if self.stats_due <= now {
+            self.stats_due = now + self.stats_file.interval();
+            let oldest = self.batch.first().map_or(Duration::ZERO, |queued| now.since(queued.at));
+            let queue = QueueState { depth: self.batch.len() + self.events.len(), oldest };
+            self.stats_file.write(&self.stats.take_block(queue, now));
+        }
+        if self.alive_due.is_some_and(|due| due <= now) {
+            self.notifier.alive();
+            self.alive_due = self.notifier.watchdog_interval().map(|interval| now + interval);
+        }
+    }
+
+    fn take_in_batch(&mut self) {
+        let mut batch = std::mem::take(&mut self.batch);
+        let mut begun = self.clock.now();
+        for Queued { event, at } in batch.drain(..) {
+            begun = self.take_in(event, at, begun);
+        }
+        self.batch = batch;
+    }
+
+    /// Takes in one event that was queued at `queued`; returns when that was done.
+    fn take_in(&mut self, event: PeerEvent, queued: Moment, now: Moment) -> Moment {
+        match event {
+            PeerEvent::Received { stream, message } => {
+                let kind = MessageKind::from(&message);
+                self.machine.handle(Input::Received { stream, message }, now);
+                let done = self.clock.now();
+                self.stats.received(kind, Passage { queued, begun: now, done });
+                return done;
+            }
+            PeerEvent::DialEnded { peer, attempt, end } => match end {
+                Ok(dialled) => self.take_answer(peer, attempt, *dialled, now),
+                Err(why) => {
+                    self.streams.forget(StreamId::Dialled { peer, attempt });
+                    self.machine.handle(Input::DialFailed { peer, attempt, why }, now);
+                }
+            },
+            PeerEvent::Arrived(arrival) => self.take_arrival(arrival, now),
+            PeerEvent::LookedUp { peer, found } => self.book.learn(peer, found, now),
+            PeerEvent::Stranger(counter) => self.stats.count(counter),
+            PeerEvent::Closed { stream, why } => self.take_closed(stream, why, now),
+        }
+        now
+    }
+
+    /// A dial that was given up may have ended a moment before; then its link closes here.
+    fn take_answer(&mut self, peer: NodeId, attempt: u32, dialled: Dialled, now: Moment) {
+        let stream = StreamId::Dialled { peer, attempt };
+        let answer = match dialled {
+            Dialled::Admitted { hello, link } => {
+                if !self.streams.connect(stream, link, &self.outlet) {
+                    return;
+                }
+                Answer::Hello(hello)
+            }
+            Dialled::Refused(refusal) => {
+                self.streams.forget(stream);
+                Answer::Refusal(refusal)
+            }
+        };
+        self.machine.handle(Input::Answered { peer, attempt, answer }, now);
+    }
+
+    fn take_arrival(&mut self, arrival: Arrival, now: Moment) {
+        let hello = Arc::clone(arrival.incoming.hello());
+        let (serial, source) = (arrival.serial, self.book.source(hello.node(), arrival.from));
+        self.waiting.insert(StreamId::Accepted { peer: hello.node(), serial }, arrival);
+        self.machine.handle(Input::Arrived { serial, hello, source }, now);
+    }
+
+    fn take_closed(&mut self, stream: StreamId, why: Closure, now: Moment) {
+        self.streams.forget(stream);
+        if let Closure::Violation(_) = why {
+            self.stats.count(Counter::Violations);
+        }
+        self.machine.handle(Input::Closed { stream, why }, now);
+    }
+
+    fn answer(&mut self, question: Question) {
+        match question {
+            // Whoever asked may have gone.
+            Question::Node(reply) => _ = reply.send(Ok(self.node_status())),
+            Question::Domain(reply) if self.asked.len() < OPEN_QUESTIONS => {
+                self.tickets += 1;
+                self.asked.insert(self.tickets, reply);
+                self.machine.handle(Input::TableAsked { ticket: self.tickets }, self.clock.now());
+            }
+            Question::Domain(reply) => _ = reply.send(Err(CommandError::Busy)),
+        }
+    }
+
+    fn node_status(&self) -> NodeStatus {
+        let hello = self.machine.hello();
+        NodeStatus {
+            state: self.machine.state(),
+            links: self.machine.row(self.clock.now()),
+            ..unstarted(hello, self.machine.map())
+        }
+    }
+
+    /// Shows what changed to those who watch.
+    fn publish(&mut self) {
+        let changes = self.machine.changes();
+        if self.shown == Some(changes) {
+            return;
+        }
+        self.shown = Some(changes);
+        let (state, domain) = (self.machine.state(), self.machine.domain());
+        self.publication.show_node(state);
+        self.publication.show_domain(domain);
+        self.notifier.state(state, domain, self.clock.now());
+    }
+
+    async fn end(mut self) {
+        self.notifier.stopping();
+        // From here on nobody takes events; tasks must not wait for that.
+        self.events.close();
+        if tokio::time::timeout(FLUSH, self.streams.finish()).await.is_err() {
+            tracing::warn!("Some nodes did not take the notice of leaving in time");
+        }
+        if let Err(error) = self.persist.clear() {
+            tracing::warn!(error = %chain(&error), "The persist file of a clean stop could not be removed");
+        }
+        tracing::info!("The daemon ends");
+        self.logging.flush_verbose();
+    }
+}
+
+/// A node's status before it has begun.
+pub(crate) fn unstarted(hello: &Hello, map: &NodeMap) -> NodeStatus {
+    let own = hello.get();
+    NodeStatus {
+        node: own.node,
+        address: map.get(own.node).unwrap_or_default().into(),
+        state: NodeState::Initializing,
+        version: Arc::clone(&own.driver),
+        software: Arc::clone(&own.software),
+        host: Arc::clone(&own.host),
+        links: Vec::new(),
+    }
+}

@@ -1,0 +1,169 @@
+//! The machine's notes as records, and the clean-ups.
+//!
+//! The beginnings of the lines are those of the original where it has such a line, because people and tools look for them
+//! (reference, chapter on logs).
+
+use std::collections::BTreeMap;
+
+use imex_core::action::{CleanUpReason, Note};
+use imex_core::{Cause, InstanceId, NodeId, NodeMap};
+
+use crate::stats::{Counter, Stats};
+
+/// How a line begins that says that two nodes do not have the same map.
+const MAP_MISMATCH: &str = "Node configuration mapping mismatch";
+
+/// Where refusals of nodes that the map does not have are remembered, all together.
+const STRANGER: NodeId = NodeId::new(u16::MAX);
+
+/// Writes notes to the log, repeated ones once.
+#[derive(Debug)]
+pub(super) struct NoteLog {
+    map: NodeMap,
+    // Why each node of the map was last refused, and everybody else: a refused peer comes again every few seconds.
+    refused: BTreeMap<NodeId, Cause>,
+}
+
+impl NoteLog {
+    /// For a map.
+    pub(super) fn new(map: NodeMap) -> Self {
+        NoteLog { map, refused: BTreeMap::new() }
+    }
+
+    /// Records a note and counts what is counted of notes.
+    pub(super) fn take(&mut self, note: &Note, stats: &mut Stats) {
+        match note {
+            Note::State { from, to } => tracing::info!("This node is {to} (before: {from})"),
+            Note::Domain { from, to } => tracing::info!("The domain is {to} (before: {from})"),
+            Note::LinkUp { peer, instance, times } => self.link_up(*peer, *instance, *times),
+            Note::LinkLost { peer, cause } => self.link_lost(*peer, cause),
+            Note::DialFailed { peer, attempt, cause, news } => {
+                self.dial_failed(*peer, *attempt, cause, *news)
+            }
+            Note::Refused { claimed, instance, cause } => self.refused(*claimed, *instance, cause),
+            Note::NewInstance { peer, old, new } => {
+                let address = self.address(*peer);
+                tracing::info!(%old, %new, "Node {peer} with address {address} was restarted");
+            }
+            Note::PeerLeft { peer } => {
+                tracing::info!(
+                    "Received notification of shutdown from node {peer} - {}",
+                    self.address(*peer)
+                );
+            }
+            Note::NoticeIgnored { peer, instance } => {
+                stats.count(Counter::IgnoredNotices);
+                tracing::info!(%instance, "Ignored a notification of shutdown that came from node {peer}: it is not of the node's present run");
+            }
+            Note::Inconclusive { peer } => {
+                tracing::debug!(
+                    "Two answers from the address of node {peer} contradict each other; it is asked again"
+                );
+            }
+            Note::Paused { seconds } => {
+                tracing::warn!(
+                    "This process did not run for {seconds} s; the silence of the others in that time is not held against them"
+                );
+            }
+        }
+    }
+
+    /// Records that what came from a node is void. The driver that makes it so comes later.
+    pub(super) fn clean_up(&self, peer: NodeId, instance: InstanceId, reason: CleanUpReason) {
+        let why = match reason {
+            CleanUpReason::NewInstance => "it was restarted",
+            CleanUpReason::GraceOver => "it did not come back within the grace time",
+            CleanUpReason::Left => "it left the domain",
+        };
+        let address = self.address(peer);
+        tracing::error!(
+            %instance,
+            "Node disconnect event detected for node {peer} with address {address}, \
+             everything imported from it or exported to it is void because {why}"
+        );
+    }
+
+    fn address(&self, peer: NodeId) -> &str {
+        self.map.get(peer).unwrap_or("(not in the map)")
+    }
+
+    fn link_up(&self, peer: NodeId, instance: InstanceId, times: u32) {
+        let address = self.address(peer);
+        tracing::info!(
+            %instance,
+            "Connection established to node {peer} with ip address {address}. Number of times connected: {times}"
+        );
+    }
+
+    fn link_lost(&self, peer: NodeId, cause: &Cause) {
+        let address = self.address(peer);
+        if *cause == Cause::Left {
+            tracing::info!("Connection lost to node {peer}: {address} because {cause}");
+        } else {
+            tracing::warn!("Connection lost to node {peer}: {address} because {cause}");
+        }
+    }
+
+    fn dial_failed(&self, peer: NodeId, attempt: u32, cause: &Cause, news: bool) {
+        let address = self.address(peer);
+        match Meaning::of(cause) {
+            _ if !news => tracing::debug!(attempt, "No connection to node {peer}: {address} because {cause}"),
+            Meaning::MapMismatch => {
+                tracing::warn!(attempt, "{MAP_MISMATCH} with node {peer}: {address} because {cause}");
+            }
+            Meaning::Wrong => {
+                tracing::warn!(attempt, "No connection to node {peer}: {address} because {cause}")
+            }
+            Meaning::Usual => {
+                tracing::info!(attempt, "No connection to node {peer}: {address} because {cause}")
+            }
+        }
+    }
+
+    fn refused(&mut self, claimed: NodeId, instance: InstanceId, cause: &Cause) {
+        let slot = if claimed.index() < self.map.len() { claimed } else { STRANGER };
+        let news = self.refused.insert(slot, cause.clone()).as_ref() != Some(cause);
+        match Meaning::of(cause) {
+            _ if !news => {
+                tracing::debug!(%instance, "Refused a connection of node {claimed} because {cause}")
+            }
+            Meaning::MapMismatch => {
+                tracing::warn!(%instance, "{MAP_MISMATCH} with a connection that calls itself node {claimed}, refused because {cause}");
+            }
+            Meaning::Wrong => {
+                tracing::warn!(%instance, "Refused a connection of node {claimed} because {cause}")
+            }
+            Meaning::Usual => {
+                tracing::debug!(%instance, "Refused a connection of node {claimed} because {cause}")
+            }
+        }
+    }
+}
+
+/// What a cause means to an operator.
+enum Meaning {
+    /// The node files differ, or a node is not where they say.
+    MapMismatch,
+    /// Something else is wrong that does not pass by itself.
+    Wrong,
+    /// It happens whenever a node starts, stops or loses its network.
+    Usual,
+}
+
+impl Meaning {
+    fn of(cause: &Cause) -> Self {
+        match cause {
+            Cause::MapDiffers { .. } | Cause::NotAtItsAddress { .. } | Cause::AddressRefused => {
+                Meaning::MapMismatch
+            }
+            Cause::VersionDiffers { .. } | Cause::OtherDomain | Cause::Violation(_) => Meaning::Wrong,
+            Cause::NotTriedYet
+            | Cause::NameUnknown
+            | Cause::Unreachable(_)
+            | Cause::ConnectionReset
+            | Cause::Silent
+            | Cause::Left
+            | Cause::Leaving => Meaning::Usual,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! From judged files to a running node, and to its end.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use imex_config::settings::Process;
+use imex_config::{Overrides, Problems, Security, Settings, Strictness, ThisMachine};
+use imex_core::{Hello, Machine, NodeId, machine};
+use imex_wire::LinkLimits;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::getppid;
+use tokio::sync::Semaphore;
+
+use crate::args::Args;
+use crate::clock::Clock;
+use crate::command::{Desk, Listeners};
+use crate::daemonize::{self, StandardError};
+use crate::driver::{Driver, Parts, unstarted};
+use crate::echo;
+use crate::failure::{StartError, chain, system};
+use crate::gpu::GpuMode;
+use crate::identity;
+use crate::limits;
+use crate::logging::Logging;
+use crate::notify::Notifier;
+use crate::peer::Outlet;
+use crate::peer::accept::Door;
+use crate::peer::addresses::AddressBook;
+use crate::peer::dial::{Dialler, LOOK_UPS};
+use crate::persist::{PersistFile, Recalled};
+use crate::ports;
+use crate::signals::Signals;
+use crate::stats::StatsFile;
+
+/// How many threads may block in the system's resolver at once: one per look-up.
+const BLOCKING_THREADS: usize = LOOK_UPS;
+
+/// Serves until it is told to stop. With `DAEMONIZE=1` it ends as soon as a process in the background serves.
+pub(crate) fn serve(args: &Args, line: &[OsString]) -> Result<(), StartError> {
+    if args.die_with_parent {
+        die_with_parent()?;
+    }
+    let loaded = imex_config::load(&args.config, &Overrides { port: args.port }, &ThisMachine);
+    let problems = loaded.problems;
+    let settings = match loaded.settings {
+        Some(settings) if !problems.fail(Strictness::Lenient) => settings,
+        _ => return Err(StartError::Configuration { problems }),
+    };
+    let driver = GpuMode::from_nogpu(args.nogpu).driver_version()?;
+    refuse_security(&settings.security)?;
+    limits::admit(settings.map.len())?;
+    let notifier = Notifier::from_environment();
+    match Place::choose(args, &settings, &notifier) {
+        Place::ParentOfDaemon => return daemonize::start_in_background(line),
+        Place::Daemon => daemonize::leave_session()?,
+        Place::Foreground => {}
+    }
+    let logging = Logging::start(&settings.log);
+    let start = Start { args, settings: &settings, problems: &problems, driver, logging };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .max_blocking_threads(BLOCKING_THREADS)
+        .build()
+        .map_err(system("start the runtime"))?;
+    let served = runtime.block_on(start.serve(notifier));
+    // A resolver that hangs does not keep the process.
+    runtime.shutdown_background();
+    served
+}
+
+/// Which process this is.
+enum Place {
+    Foreground,
+    ParentOfDaemon,
+    Daemon,
+}
+
+impl Place {
+    fn choose(args: &Args, settings: &Settings, notifier: &Notifier) -> Self {
+        match settings.process {
+            _ if args.daemon_child => Place::Daemon,
+            Process::Daemon if !notifier.listens() && !args.die_with_parent => Place::ParentOfDaemon,
+            Process::Daemon | Process::Foreground => Place::Foreground,
+        }
+    }
+}
+
+/// The kernel ends this process with the thread that started it (prctl(2), `PR_SET_PDEATHSIG`). KILL, because a process
+/// that is stopped would not act on any other signal.
+fn die_with_parent() -> Result<(), StartError> {
+    let parent = getppid();
+    let ended = |errno: nix::errno::Errno| system("bind this process's life to its parent's")(errno.into());
+    set_pdeathsig(Signal::SIGKILL).map_err(ended)?;
+    // It may have ended before the kernel knew.
+    if getppid() == parent { Ok(()) } else { Err(ended(nix::errno::Errno::ESRCH)) }
+}
+
+fn refuse_security(security: &Security) -> Result<(), StartError> {
+    let asked = match security {
+        Security::Off => return Ok(()),
+        Security::Tls(_) => "TLS",
+        Security::Gss(_) => "Kerberos by GSSAPI",
+    };
+    Err(StartError::Security { asked })
+}
+
+/// What a start goes by.
+struct Start<'a> {
+    args: &'a Args,
+    settings: &'a Settings,
+    problems: &'a Problems,
+    driver: &'static str,
+    logging: Logging,
+}
+
+impl Start<'_> {
+    async fn serve(self, notifier: Notifier) -> Result<(), StartError> {
+        let settings = self.settings;
+        let signals = Signals::listen().map_err(system("listen to signals"))?;
+        echo::options(settings, self.driver);
+        echo::problems(self.problems);
+        echo::nodes(settings);
+        let listener = ports::listen(settings.bind.socket_addr(settings.port))?;
+        let listeners = Listeners::take(&settings.command).await?;
+        let clock = Clock::start();
+        let (outlet, events) = Outlet::queue(clock);
+        let hello = Arc::new(self.introduction()?);
+        let port = listener.local_addr().map_err(system("name the port for peers"))?.port();
+        let persist = PersistFile::new(settings.persist.clone(), settings.map.clone());
+        let machine = self.machine(&hello, &persist);
+        let stats_file = StatsFile::open(&settings.stats, &settings.log, &self.logging);
+        self.report_running(&stats_file)?;
+        let book = AddressBook::new(settings, port);
+        let dialler = Dialler {
+            hello: Arc::clone(&hello),
+            source: settings.bind.address,
+            limits: LinkLimits::for_nodes(settings.map.len()),
+            shape: book.shape(),
+            look_ups: Arc::new(Semaphore::new(LOOK_UPS)),
+            outlet: outlet.clone(),
+        };
+        let (desk, publication) = Desk::open(unstarted(&hello, &settings.map), machine.domain());
+        let command_service = tokio::spawn(listeners.serve(Arc::new(desk)));
+        tokio::spawn(Door::new(listener, settings.map.len(), outlet.clone()).keep());
+        echo::links(settings);
+        let parts = Parts {
+            machine,
+            clock,
+            book,
+            dialler,
+            events,
+            outlet,
+            publication,
+            persist,
+            stats_file,
+            notifier,
+            signals,
+            logging: self.logging,
+        };
+        Driver::new(parts).run().await;
+        // This removes the socket's file.
+        command_service.abort();
+        let _ = command_service.await;
+        Ok(())
+    }
+
+    fn introduction(&self) -> Result<Hello, StartError> {
+        let instance = identity::random_instance().map_err(system("draw a random number"))?;
+        identity::introduce(self.settings, self.driver, instance)
+            .map_err(|error| system("introduce this daemon")(std::io::Error::other(error)))
+    }
+
+    fn machine(&self, hello: &Arc<Hello>, persist: &PersistFile) -> Machine {
+        let setup = machine::Setup {
+            map: self.settings.map.clone(),
+            hello: Arc::clone(hello),
+            quorum: self.settings.quorum,
+            importers: recall(persist),
+            timing: self.settings.timing,
+            security: false,
+            // Any part of a random number is a random number.
+            seed: u64::try_from(hello.instance().number() >> 64).unwrap_or_default(),
+        };
+        Machine::new(setup).expect("the introduction was made from the same map")
+    }
+
+    fn report_running(&self, stats: &StatsFile) -> Result<(), StartError> {
+        if !self.args.daemon_child {
+            return Ok(());
+        }
+        let used = self.logging.uses_stderr() || stats.uses_stderr();
+        let stderr = if used { StandardError::HoldsTheLog } else { StandardError::Unused };
+        daemonize::report_running(stderr).map_err(system("report to the process that started this one"))
+    }
+}
+
+/// Whom a recovery has to wait for.
+fn recall(persist: &PersistFile) -> BTreeSet<NodeId> {
+    let file = persist.path().display();
+    match persist.recall() {
+        Ok(Recalled::Importers(importers)) => {
+            tracing::info!(
+                "{} nodes had imported from this one when it ended uncleanly ({file})",
+                importers.len()
+            );
+            return importers;
+        }
+        Ok(Recalled::Nothing) => {
+            tracing::info!(
+                "IMEX persistence file {file} does not exist, so there are no importers to wait for."
+            );
+        }
+        Ok(Recalled::OtherMap) => {
+            tracing::info!("IMEX persistence file {file} belongs to another node map; nobody is waited for.");
+        }
+        Err(error) => {
+            tracing::warn!(error = %chain(&error), "The persistence file cannot be used; nobody is waited for");
+        }
+    }
+    BTreeSet::new()
+}
