@@ -69,3 +69,24 @@ pub(crate) fn read(path: &Path, max: usize) -> Result<Vec<u8>, FileError> {
     file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(FileError::of)?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_gets_a_name_where_the_advice_differs() {
+        let error = |kind: io::ErrorKind| FileError::of(kind.into());
+        assert!(matches!(error(io::ErrorKind::NotFound), FileError::Missing));
+        assert!(matches!(error(io::ErrorKind::NotADirectory), FileError::Missing));
+        assert!(matches!(error(io::ErrorKind::PermissionDenied), FileError::Denied));
+        assert!(matches!(error(io::ErrorKind::Interrupted), FileError::Io(_)));
+    }
+
+    #[test]
+    fn one_byte_more_than_allowed_is_read_and_no_further() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        io::Write::write_all(&mut file, b"0123456789").unwrap();
+        assert_eq!(read(file.path(), 4).unwrap(), b"01234");
+    }
+}

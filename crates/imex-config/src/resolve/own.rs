@@ -31,6 +31,8 @@ enum OwnError {
     NotAMember { here: String, unresolved: Unresolved },
     #[error("several entries are this machine: {}", listed(entries))]
     Several { entries: Vec<String> },
+    #[error("several entries are {ip}: {}", listed(entries))]
+    Synonyms { ip: IpAddr, entries: Vec<String> },
     #[error("{ip} is on several interfaces: {}", interfaces.join(", "))]
     SeveralInterfaces { ip: IpAddr, interfaces: Vec<String> },
     #[error("{ip} is not on interface {wanted}")]
@@ -75,9 +77,10 @@ enum Place {
 impl OwnError {
     fn place(&self) -> Place {
         match self {
-            OwnError::NotInMap { .. } | OwnError::NotAMember { .. } | OwnError::Several { .. } => {
-                Place::Nodes
-            }
+            OwnError::NotInMap { .. }
+            | OwnError::NotAMember { .. }
+            | OwnError::Several { .. }
+            | OwnError::Synonyms { .. } => Place::Nodes,
             OwnError::NotLocal { .. } => Place::Key(key::BIND_INTERFACE_IP),
             OwnError::SeveralInterfaces { .. } | OwnError::OtherInterface { .. } => {
                 Place::Key(key::NETWORK_INTERFACE)
@@ -99,6 +102,7 @@ impl OwnError {
                 "set BIND_INTERFACE_IP to the one that the other nodes use, or list each machine once"
                     .to_owned()
             }
+            OwnError::Synonyms { .. } => "list each machine once".to_owned(),
             OwnError::SeveralInterfaces { .. } => "name one of them in NETWORK_INTERFACE".to_owned(),
             OwnError::OtherInterface { interfaces, .. } => format!("it is on {}", interfaces.join(", ")),
         }
@@ -200,19 +204,20 @@ fn search<'a>(
         (1, _) => Ok(candidates.remove(0)),
         (0, Some(wanted)) => Err(OwnError::NotInMap { ip: wanted.ip, unresolved }),
         (0, None) => Err(OwnError::NotAMember { here: here.to_string(), unresolved }),
-        _ => Err(OwnError::Several {
-            entries: candidates.iter().map(|c| format!("node {} ({})", c.entry.node, c.entry.text)).collect(),
-        }),
+        (_, Some(wanted)) => Err(OwnError::Synonyms { ip: wanted.ip, entries: shown(&candidates) }),
+        (_, None) => Err(OwnError::Several { entries: shown(&candidates) }),
     }
+}
+
+fn shown(candidates: &[Candidate<'_>]) -> Vec<String> {
+    let entries = candidates.iter().map(|candidate| candidate.entry);
+    entries.map(|entry| format!("node {} ({})", entry.node, entry.text)).collect()
 }
 
 /// The entries that are the wanted address, or any address of this machine.
 fn by_address<'a>(nodes: &'a NodeFile, wanted: Option<&Wanted>, here: &Here<'_>) -> Vec<Candidate<'a>> {
     let fits = |ip: IpAddr, zone: Option<&str>| match wanted {
-        Some(wanted) => {
-            let either = zone.or(wanted.zone.as_deref());
-            ip == wanted.ip && here.has(ip, either)
-        }
+        Some(wanted) => ip == wanted.ip && agree(zone, wanted.zone.as_deref()),
         None => here.has(ip, zone),
     };
     let candidate = |entry: &'a NodeEntry| match &entry.address {
@@ -224,6 +229,11 @@ fn by_address<'a>(nodes: &'a NodeFile, wanted: Option<&Wanted>, here: &Here<'_>)
         NodeAddress::Ip { .. } | NodeAddress::Name(_) => None,
     };
     nodes.entries().iter().filter_map(candidate).collect()
+}
+
+/// Whether two zones can be one: no zone is any zone.
+fn agree(one: Option<&str>, other: Option<&str>) -> bool {
+    one.is_none() || other.is_none() || one == other
 }
 
 /// How well a name's address fits; the best fit of all names counts.

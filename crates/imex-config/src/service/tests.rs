@@ -1,3 +1,5 @@
+//! Reading, setting in place, and that nothing else changes.
+
 use proptest::prelude::*;
 
 use super::*;

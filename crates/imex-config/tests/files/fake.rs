@@ -27,8 +27,9 @@ const ADDRESSES: [(&str, u32, &str); 8] = [
     ("eth1", 3, "fe80::7"),
 ];
 
-const NAMES: [(&str, &[&str]); 4] = [
+const NAMES: [(&str, &[&str]); 5] = [
     ("node-1", &["10.0.0.1"]),
+    ("node-one", &["10.0.0.1"]),
     ("node-2", &["10.0.0.2"]),
     ("debian", &["127.0.1.1"]),
     ("both", &["127.0.1.1", "::ffff:10.1.0.1"]),

@@ -1,19 +1,12 @@
 //! Which node this machine is, and by which address it is reached.
 
-use imex_config::{Overrides, resolve};
+use std::ffi::OsString;
+use std::io;
+use std::net::IpAddr;
 
-use crate::fake::{FakeMachine, settings, written};
+use imex_config::{LocalAddress, Machine, Overrides, resolve};
 
-/// Node id, address, scope id and interface.
-fn bind(config: &str, nodes: &str) -> (u16, String, u32, String) {
-    let settings = settings(config, nodes);
-    let bind = settings.bind;
-    (settings.node.number(), bind.address.to_string(), bind.scope_id, bind.interface)
-}
-
-fn expected(node: u16, address: &str, scope_id: u32, interface: &str) -> (u16, String, u32, String) {
-    (node, address.to_owned(), scope_id, interface.to_owned())
-}
+use crate::fake::{FakeMachine, resolved, settings, written};
 
 #[test]
 fn the_entry_that_is_a_local_address_is_this_node() {
@@ -78,4 +71,49 @@ fn a_link_local_address_takes_its_interface_from_the_entry_the_key_or_the_machin
 fn a_socket_address_has_port_and_scope() {
     let settings = settings("", "fe80::7\n");
     assert_eq!(settings.bind.socket_addr(50000).to_string(), "[fe80::7%3]:50000");
+}
+
+#[test]
+fn an_interface_in_the_entry_and_one_in_the_key_must_be_the_same() {
+    let config = "BIND_INTERFACE_IP=fe80::1%eth1\n";
+    assert_eq!(bind(config, "fe80::1%eth0\nfe80::1%eth1\n"), expected(1, "fe80::1", 3, "eth1"));
+    let (settings, problems) = resolved("NETWORK_INTERFACE=eth1\n", "fe80::1%eth0\n");
+    assert!(settings.is_none());
+    assert_eq!(problems.iter().next().unwrap().what, "fe80::1 is not on interface eth1");
+}
+
+#[test]
+fn a_machine_that_cannot_list_its_addresses_says_so_once() {
+    let (settings, problems) = resolve(&written(b"", b"10.0.0.1\n"), &Overrides::default(), &BlindMachine);
+    assert!(settings.is_none());
+    let texts: Vec<_> = problems.iter().map(|problem| problem.what.as_str()).collect();
+    assert_eq!(texts, ["addresses of this machine cannot be listed: out of memory"]);
+}
+
+/// Node id, address, scope id and interface.
+fn bind(config: &str, nodes: &str) -> (u16, String, u32, String) {
+    let settings = settings(config, nodes);
+    let bind = settings.bind;
+    (settings.node.number(), bind.address.to_string(), bind.scope_id, bind.interface)
+}
+
+fn expected(node: u16, address: &str, scope_id: u32, interface: &str) -> (u16, String, u32, String) {
+    (node, address.to_owned(), scope_id, interface.to_owned())
+}
+
+/// A machine that does not know its addresses.
+struct BlindMachine;
+
+impl Machine for BlindMachine {
+    fn addresses(&self) -> io::Result<Vec<LocalAddress>> {
+        Err(io::ErrorKind::OutOfMemory.into())
+    }
+
+    fn look_up(&self, _name: &str) -> io::Result<Vec<IpAddr>> {
+        unreachable!("no name is in the map")
+    }
+
+    fn variable(&self, _name: &str) -> Option<OsString> {
+        None
+    }
 }
