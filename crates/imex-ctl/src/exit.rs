@@ -20,7 +20,7 @@ pub enum Exit {
     Output,
     /// This program cannot run: the system gave it no event queue, no timer or no signal.
     System,
-    /// The node map cannot be read.
+    /// The node map cannot be read, or is too long for a table.
     NodeMap,
 }
 
@@ -58,7 +58,7 @@ impl Exit {
             Exit::Config => "the configuration file cannot be opened or is wrong",
             Exit::Output => "the output cannot be written",
             Exit::System => "the system gave this program no event queue, timer or signal",
-            Exit::NodeMap => "the node map cannot be read",
+            Exit::NodeMap => "the node map cannot be read, or is too long for a table",
         }
     }
 

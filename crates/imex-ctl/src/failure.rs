@@ -9,6 +9,7 @@ use imex_wire::ClientError;
 use thiserror::Error;
 
 use crate::args;
+use crate::commands::domain::LARGEST_TABLE;
 use crate::exit::Exit;
 
 /// Why what was asked for could not be printed.
@@ -17,6 +18,12 @@ pub enum Failure {
     /// There are no settings. The text is what monitors look for.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// The node map is longer than any whose table could be shown.
+    #[error("failed to make a table: the node map has {nodes} entries, at most {LARGEST_TABLE} are shown")]
+    TooLarge {
+        /// How many nodes it has.
+        nodes: usize,
+    },
     /// The daemon does not answer.
     #[error("failed to ask the daemon")]
     Unreachable(#[from] ClientError),
@@ -33,7 +40,7 @@ impl Failure {
     pub fn exit(&self) -> Exit {
         match self {
             Failure::Settings(SettingsError::Config { .. }) => Exit::Config,
-            Failure::Settings(SettingsError::NodeMap { .. }) => Exit::NodeMap,
+            Failure::Settings(SettingsError::NodeMap { .. }) | Failure::TooLarge { .. } => Exit::NodeMap,
             Failure::Unreachable(_) => Exit::Unreachable,
             // Whoever closed the pipe has what it wanted.
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,

@@ -10,7 +10,7 @@ use imex_wire::{ClientError, Endpoint};
 use tokio::time::sleep;
 
 use crate::args::{self, Format, Layout, NoRequest, Request, Verb, Whom};
-use crate::commands::domain::domain;
+use crate::commands::domain::{LARGEST_TABLE, domain};
 use crate::commands::monitor::Monitor;
 use crate::commands::state::state;
 use crate::commands::subscribe::StateChanges;
@@ -45,6 +45,7 @@ fn instead(no_request: &NoRequest) -> Result<(), Failure> {
 
 fn answer(request: &Request) -> Result<Exit, Failure> {
     let sources = sources(&request.whom)?;
+    fits(&sources, request.verb)?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::System)?;
     let outcome = runtime.block_on(perform(request.verb, sources));
@@ -59,6 +60,15 @@ fn sources(whom: &Whom) -> Result<Sources, Failure> {
         Whom::Tcp(address) => Sources::endpoint(Endpoint::Tcp(*address)),
         Whom::Socket(path) => Sources::endpoint(Endpoint::Unix(path.clone())),
     })
+}
+
+/// Whether what is asked for can be shown.
+fn fits(sources: &Sources, verb: Verb) -> Result<(), Failure> {
+    let nodes = sources.nodes.as_ref().map_or(0, |nodes| nodes.map.len());
+    match verb {
+        Verb::Domain(_) | Verb::Monitor(_) if nodes > LARGEST_TABLE => Err(Failure::TooLarge { nodes }),
+        Verb::Domain(_) | Verb::Monitor(_) | Verb::State | Verb::Subscribe { .. } => Ok(()),
+    }
 }
 
 async fn perform(verb: Verb, sources: Sources) -> Result<(), Failure> {

@@ -71,6 +71,27 @@ fn a_map_that_cannot_be_read_is_255_even_with_a_daemon() {
 }
 
 #[test]
+fn a_map_that_makes_no_sense_is_255_and_says_why() {
+    let rig = Rig::new(&connected(1));
+    let sessions =
+        ["", "10.0.0.1\n10.0.0.2\n10.0.0.1\n", "0.0.0.0\n0.0.0.0\n", "10.0.0.1\n\0\0\n"].map(|map| {
+            rig.write("nodes_config.cfg", map);
+            rig.session("-N -c DIR/config.cfg")
+        });
+    assert_snapshot!(sessions.join("\n\n"));
+}
+
+#[test]
+fn a_map_that_is_too_long_for_a_table_is_told_before_memory_ends() {
+    let rig = Rig::new(&connected(1));
+    let names: String = (0..65_534).map(|id| format!("host{id}\n")).collect();
+    rig.write("nodes_config.cfg", &names);
+    assert_snapshot!(
+        ["-N", "-n -j", "-q"].map(|verb| rig.session(&format!("{verb} -c DIR/config.cfg"))).join("\n\n")
+    );
+}
+
+#[test]
 fn a_daemon_that_hangs_leaves_a_table_in_time() {
     assert_snapshot!(in_time(Manner::Hang));
 }
