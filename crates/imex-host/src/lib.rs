@@ -1,0 +1,19 @@
+//! What one machine is: its names as Slurm writes them, and the NVLink fabric that its GPUs are attached to.
+//!
+//! [`hostlist`] reads and writes bracketed ranges (`n[1-3,7]x[01-04]`). [`fabric`] holds the vocabulary of fabric
+//! identity and the rules by which the reports of a machine's GPUs become one identity or a reason why there is none.
+//! [`nvidia_smi`] reads those reports from the text of NVIDIA's tool, [`report`] carries them between machines.
+//!
+//! Parsers take arbitrary text and never panic: [`HostList::parse`](hostlist::HostList::parse),
+//! [`nvidia_smi::parse`], [`report::NodeReport::parse`] and [`FabricId`](fabric::FabricId)'s `FromStr` are the entry
+//! points for fuzzing.
+
+pub mod fabric;
+pub mod hostlist;
+pub mod natural;
+pub mod nvidia_smi;
+pub mod report;
+
+pub use fabric::{CliqueId, ClusterUuid, FabricId, GpuFabric, GpuFabrics, NoFabric, identify};
+pub use hostlist::{HostList, HostListError, compress};
+pub use report::NodeReport;
