@@ -166,8 +166,12 @@ impl Machine {
         self.settle(now);
     }
 
-    /// When [`Machine::handle_timeout`] is to be called at the latest, and why, in a word for the log.
+    /// When [`Machine::handle_timeout`] is to be called at the latest, and why, in a word for the log. Nothing is due
+    /// while the node shuts down.
     pub fn poll_timeout(&self) -> Option<(Moment, &'static str)> {
+        if self.state == NodeState::ShuttingDown {
+            return None;
+        }
         let word = |timer| match timer {
             Timer::Dial => "dial",
             Timer::Grace => "grace",
