@@ -72,11 +72,7 @@ pub(crate) enum TaskError {
 impl TaskError {
     /// Success if there are no findings.
     pub(crate) fn from_findings(findings: Vec<String>) -> Result<(), TaskError> {
-        if findings.is_empty() {
-            Ok(())
-        } else {
-            Err(TaskError::Findings(findings))
-        }
+        if findings.is_empty() { Ok(()) } else { Err(TaskError::Findings(findings)) }
     }
 
     /// For `map_err`: adds to an I/O error what was tried on which file.

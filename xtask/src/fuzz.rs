@@ -38,6 +38,9 @@ const MAX_LEN: u32 = 16 * 1024;
 /// How much longer than asked the fuzzer may run before it counts as hanging.
 const SLACK: Duration = Duration::from_secs(60);
 
+/// How much of a failed target's output is shown: the panic and the inner half of its backtrace.
+const EXPLAINED_LINES: usize = 40;
+
 #[derive(Args)]
 pub(crate) struct Options {
     /// How long to fuzz each target
@@ -54,11 +57,7 @@ pub(crate) struct Options {
 impl Options {
     /// All targets, each for as long.
     pub(crate) fn all_for(time: Duration) -> Self {
-        Options {
-            seconds: time.as_secs(),
-            replay: None,
-            targets: Vec::new(),
-        }
+        Options { seconds: time.as_secs(), replay: None, targets: Vec::new() }
     }
 }
 
@@ -72,12 +71,8 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Result<(), TaskErro
     }
     build()?;
     match &options.replay {
-        Some(input) => targets
-            .iter()
-            .try_for_each(|target| Program::new(binary(target)).arg(input).run()),
-        None => targets
-            .iter()
-            .try_for_each(|target| fuzz(target, options.seconds, report)),
+        Some(input) => targets.iter().try_for_each(|target| Program::new(binary(target)).arg(input).run()),
+        None => targets.iter().try_for_each(|target| fuzz(target, options.seconds, report)),
     }
 }
 
@@ -86,11 +81,7 @@ fn build() -> Result<(), TaskError> {
         .words("build --release --locked --manifest-path fuzz/Cargo.toml --target-dir")
         .arg(folder());
     // With a target named, the flags do not reach build scripts and macros, which would not link.
-    build
-        .arg("--target")
-        .arg(host()?)
-        .env("RUSTFLAGS", RUSTFLAGS)
-        .run()
+    build.arg("--target").arg(host()?).env("RUSTFLAGS", RUSTFLAGS).run()
 }
 
 fn fuzz(target: &str, seconds: u64, report: &mut Report) -> Result<(), TaskError> {
@@ -99,7 +90,7 @@ fn fuzz(target: &str, seconds: u64, report: &mut Report) -> Result<(), TaskError
     for folder in [&found, &failed] {
         fs::create_dir_all(folder).map_err(TaskError::file("make", folder))?;
     }
-    report.line(format_args!("--- {target}, {seconds} s"));
+    let log = folder().join(format!("{target}.log"));
     let result = Program::new(binary(target))
         .arg(&found)
         .arg(tree::root().join("fuzz/corpus").join(target))
@@ -108,16 +99,37 @@ fn fuzz(target: &str, seconds: u64, report: &mut Report) -> Result<(), TaskError
         .arg(format!("-timeout={INPUT_SECONDS}"))
         .arg(format!("-rss_limit_mb={MEMORY_MIB}"))
         .arg(format!("-artifact_prefix={}/", failed.display()))
-        .words("-print_final_stats=1 -verbosity=0")
+        .words("-print_final_stats=1")
         .limit(Duration::from_secs(seconds) + SLACK)
+        .log_to(&log)?
         .run();
-    result.inspect_err(|_| {
-        report.line(format_args!(
-            "The input lies in {}/. To run it again:",
-            tree::relative(&failed)
-        ));
-        report.line(format_args!("  cargo xtask fuzz --replay FILE {target}"));
-    })
+    let said = tree::read(&log)?;
+    match &result {
+        Ok(()) => report.line(format_args!("{target}: {} inputs in {seconds} s, no fault", inputs(&said))),
+        Err(_) => explain(target, &said, report),
+    }
+    result
+}
+
+/// What libFuzzer counted (`stat::number_of_executed_units: 42`).
+fn inputs(said: &str) -> &str {
+    let count = said.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
+    count.map_or("an unknown number of", str::trim)
+}
+
+/// Shows the panic, where the input is, and how to run it again.
+fn explain(target: &str, said: &str, report: &mut Report) {
+    let from = said.find("panicked at").unwrap_or(0);
+    for line in said[from..].lines().take(EXPLAINED_LINES) {
+        report.line(format_args!("  {line}"));
+    }
+    match said.lines().find_map(|line| line.split_once("Test unit written to ")) {
+        Some((_, input)) => {
+            report.line(format_args!("The input lies in {input}"));
+            report.line(format_args!("To run it again: cargo xtask fuzz --replay {input} {target}"));
+        }
+        None => report.line("No input was written"),
+    }
 }
 
 /// The targets that the command line names, or all: one per file in `fuzz/targets`.
@@ -126,11 +138,7 @@ fn chosen(names: &[String]) -> Result<Vec<String>, TaskError> {
     let stem = |path: &PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let known: Vec<String> = files.iter().filter_map(stem).collect();
     if let Some(name) = names.iter().find(|name| !known.contains(name)) {
-        return Err(TaskError::Unknown {
-            kind: "fuzz target",
-            name: name.clone(),
-            known,
-        });
+        return Err(TaskError::Unknown { kind: "fuzz target", name: name.clone(), known });
     }
     Ok(if names.is_empty() { known } else { names.to_vec() })
 }
@@ -149,9 +157,7 @@ fn binary(target: &str) -> PathBuf {
 fn host() -> Result<String, TaskError> {
     let version = Program::new("rustc").words("--version --verbose").stdout()?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let missing = || TaskError::Output {
-        line: "rustc --version --verbose".to_owned(),
-        why: "no host".to_owned(),
-    };
+    let missing =
+        || TaskError::Output { line: "rustc --version --verbose".to_owned(), why: "no host".to_owned() };
     host.map(str::to_owned).ok_or_else(missing)
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use clap::{Args, Command};
+use clap::{Args, Command, CommandFactory};
 
 use crate::error::{TaskError, plural};
 use crate::report::Report;
@@ -37,7 +37,10 @@ struct Documented {
 
 /// The programs, as they define themselves.
 fn programs() -> Vec<Documented> {
-    vec![]
+    vec![
+        Documented { command: imex_daemon::args::Args::command(), section: "8" },
+        Documented { command: imex_ctl::args::command(), section: "1" },
+    ]
 }
 
 /// Writes or compares all generated files.
@@ -67,6 +70,7 @@ pub(crate) fn check(report: &mut Report) -> Result<(), TaskError> {
 
 fn files() -> Result<Files, TaskError> {
     let mut files = Files::new();
+    files.insert("dist/conf/config.cfg".into(), imex_config::example().into_bytes());
     for program in programs() {
         completions::add(&program, &mut files);
         man::add(program, &mut files)?;
@@ -78,14 +82,9 @@ fn differences(files: &Files) -> Result<Vec<String>, TaskError> {
     let differs = |(path, bytes): &(&PathBuf, &Vec<u8>)| {
         fs::read(tree::root().join(path)).ok().as_ref() != Some(*bytes)
     };
-    let differing = files
-        .iter()
-        .filter(differs)
-        .map(|(path, _)| format!("{}: not in step", path.display()));
+    let differing = files.iter().filter(differs).map(|(path, _)| format!("{}: not in step", path.display()));
     let stale = stale(files)?;
-    let stale = stale
-        .iter()
-        .map(|path| format!("{}: not generated any more", tree::relative(path)));
+    let stale = stale.iter().map(|path| format!("{}: not generated any more", tree::relative(path)));
     let mut findings: Vec<String> = differing.chain(stale).collect();
     if !findings.is_empty() {
         findings.push("`cargo xtask generate` brings them in step".to_owned());
@@ -99,9 +98,6 @@ fn stale(files: &Files) -> Result<Vec<PathBuf>, TaskError> {
     for folder in FOLDERS {
         stale.extend(tree::files(&tree::root().join(folder))?);
     }
-    stale.retain(|path| {
-        path.strip_prefix(tree::root())
-            .is_ok_and(|path| !files.contains_key(path))
-    });
+    stale.retain(|path| path.strip_prefix(tree::root()).is_ok_and(|path| !files.contains_key(path)));
     Ok(stale)
 }

@@ -3,6 +3,7 @@
 //! `cargo xtask verify` is all of CI. Each task is one file; each file says what must hold and why. Nothing here is
 //! shipped, and no other crate may use this one.
 
+mod bench;
 mod check;
 mod clock;
 mod error;
@@ -22,11 +23,7 @@ use crate::error::TaskError;
 use crate::report::Report;
 
 #[derive(Parser)]
-#[command(
-    name = "cargo xtask",
-    bin_name = "cargo xtask",
-    about = "Checks, generates and measures"
-)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "Checks, generates and measures")]
 struct Arguments {
     #[command(subcommand)]
     task: Task,
@@ -40,6 +37,8 @@ enum Task {
     Check,
     /// Write the man pages, the completions and the example configuration
     Generate(generate::Options),
+    /// Measure what docs/benchmarks.md promises, and print the table
+    Bench(bench::Options),
     /// Fuzz what comes from outside: files, peers' messages, commands
     Fuzz(fuzz::Options),
 }
@@ -62,6 +61,7 @@ fn run(task: Task, report: &mut Report) -> Result<(), TaskError> {
         Task::Verify(options) => verify::run(&options, report),
         Task::Check => check::run(report),
         Task::Generate(options) => generate::run(&options, report),
+        Task::Bench(options) => bench::run(&options, report),
         Task::Fuzz(options) => fuzz::run(&options, report),
     }
 }

@@ -1,6 +1,7 @@
 //! Starting programs: with a time limit, without a shell, and without standard input.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
@@ -26,10 +27,7 @@ impl Program {
     pub(crate) fn new(name: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(name);
         command.current_dir(tree::root()).stdin(Stdio::null());
-        Program {
-            command,
-            limit: LIMIT,
-        }
+        Program { command, limit: LIMIT }
     }
 
     /// The cargo that runs this task.
@@ -61,6 +59,19 @@ impl Program {
         self
     }
 
+    /// Writes both outputs to a file instead of the task's own.
+    pub(crate) fn log_to(mut self, path: &Path) -> Result<Self, TaskError> {
+        let file = File::create(path).map_err(TaskError::file("create", path))?;
+        let copy = file.try_clone().map_err(TaskError::file("create", path))?;
+        self.command.stdout(file).stderr(copy);
+        Ok(self)
+    }
+
+    /// For a program that has limits of its own.
+    pub(crate) fn unlimited(self) -> Self {
+        self.limit(Duration::MAX)
+    }
+
     /// Runs it with the task's own output, and fails unless it succeeds.
     pub(crate) fn run(mut self) -> Result<(), TaskError> {
         let child = self.start()?;
@@ -79,9 +90,7 @@ impl Program {
     /// Everything it writes, and how it ended.
     pub(crate) fn output(&mut self) -> Result<Output, TaskError> {
         let line = self.line();
-        self.command
-            .output()
-            .map_err(|source| TaskError::Start { line, source })
+        self.command.output().map_err(|source| TaskError::Start { line, source })
     }
 
     /// The command line, for people.
@@ -92,29 +101,21 @@ impl Program {
 
     fn start(&mut self) -> Result<Child, TaskError> {
         let line = self.line();
-        self.command
-            .spawn()
-            .map_err(|source| TaskError::Start { line, source })
+        self.command.spawn().map_err(|source| TaskError::Start { line, source })
     }
 
     fn wait(&self, mut child: Child) -> Result<ExitStatus, TaskError> {
         let running = Stopwatch::start();
         loop {
             let asked = child.try_wait();
-            match asked.map_err(|source| TaskError::Start {
-                line: self.line(),
-                source,
-            })? {
+            match asked.map_err(|source| TaskError::Start { line: self.line(), source })? {
                 Some(status) => return Ok(status),
                 None if running.elapsed() < self.limit => std::thread::sleep(PAUSE),
                 None => {
                     // Killing what has just ended fails; either way it is over and is collected.
                     let _ = child.kill();
                     let _ = child.wait();
-                    return Err(TaskError::Overdue {
-                        line: self.line(),
-                        limit: self.limit,
-                    });
+                    return Err(TaskError::Overdue { line: self.line(), limit: self.limit });
                 }
             }
         }
@@ -124,25 +125,12 @@ impl Program {
         if status.success() {
             return Ok(());
         }
-        Err(TaskError::Program {
-            line: self.line(),
-            status: status.to_string(),
-        })
+        Err(TaskError::Program { line: self.line(), status: status.to_string() })
     }
 }
 
 /// Where a program lies, if it is installed.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
-    const PLACES: [&str; 6] = [
-        "/usr/local/bin",
-        "/usr/bin",
-        "/bin",
-        "/usr/local/sbin",
-        "/usr/sbin",
-        "/sbin",
-    ];
-    PLACES
-        .iter()
-        .map(|place| Path::new(place).join(name))
-        .find(|path| path.is_file())
+    const PLACES: [&str; 6] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"];
+    PLACES.iter().map(|place| Path::new(place).join(name)).find(|path| path.is_file())
 }

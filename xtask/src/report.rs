@@ -45,25 +45,15 @@ impl Report {
     /// right-aligned.
     pub(crate) fn table(&mut self, head: &[&str], rows: &[Vec<String>]) {
         let width = |column: usize| {
-            let cells = rows
-                .iter()
-                .filter_map(|row| row.get(column))
-                .map(|cell| cell.chars().count());
-            cells
-                .chain(head.get(column).map(|cell| cell.chars().count()))
-                .max()
-                .unwrap_or(0)
+            let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+            cells.chain(head.get(column).map(|cell| cell.chars().count())).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..head.len()).map(width).collect();
         let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
         for row in std::iter::once(&head).chain(rows) {
             let mut line = String::new();
             for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                line += &if column == 0 {
-                    format!("{cell:<width$}")
-                } else {
-                    format!("  {cell:>width$}")
-                };
+                line += &if column == 0 { format!("{cell:<width$}") } else { format!("  {cell:>width$}") };
             }
             self.line(line.trim_end());
         }

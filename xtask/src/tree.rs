@@ -10,14 +10,14 @@ const SKIPPED: [&str; 4] = ["target", ".git", "corpus", "artifacts"];
 
 /// The root of the repository.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("xtask lies one level below the root")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies one level below the root")
 }
 
-/// Where cargo builds by default; also the place for what tasks leave behind.
+/// Where cargo builds, which is where this program lies; also the place for what tasks leave behind.
 pub(crate) fn target() -> PathBuf {
-    root().join("target")
+    let own = std::env::current_exe().ok();
+    let target = own.as_deref().and_then(Path::parent).and_then(Path::parent);
+    target.map_or_else(|| root().join("target"), Path::to_owned)
 }
 
 /// All files under a folder, sorted; build output is left out. No folder means no files.
@@ -55,10 +55,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), TaskError> {
     let entries = fs::read_dir(folder).map_err(TaskError::file("list", folder))?;
     for entry in entries {
         let path = entry.map_err(TaskError::file("list", folder))?.path();
-        let name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if path.is_dir() && !SKIPPED.contains(&name.as_str()) {
             collect(&path, found)?;
         } else if path.is_file() {

@@ -41,54 +41,22 @@ struct Step {
 }
 
 const STEPS: [Step; 11] = [
-    Step {
-        name: "format",
-        run: |_, _| cargo::format(),
-    },
-    Step {
-        name: "repository",
-        run: |_, report| check::run(report),
-    },
-    Step {
-        name: "lints",
-        run: |_, _| cargo::lints(),
-    },
-    Step {
-        name: "docs",
-        run: |_, _| cargo::docs(),
-    },
-    Step {
-        name: "build",
-        run: |_, _| cargo::build(),
-    },
-    Step {
-        name: "tests",
-        run: |_, report| tidy::unchanged_by(report, cargo::tests),
-    },
-    Step {
-        name: "generated",
-        run: |_, report| generate::check(report),
-    },
+    Step { name: "format", run: |_, _| cargo::format() },
+    Step { name: "repository", run: |_, report| check::run(report) },
+    Step { name: "lints", run: |_, _| cargo::lints() },
+    Step { name: "docs", run: |_, _| cargo::docs() },
+    Step { name: "build", run: |_, _| cargo::build() },
+    Step { name: "tests", run: |_, report| tidy::unchanged_by(report, cargo::tests) },
+    Step { name: "generated", run: |_, report| generate::check(report) },
     Step {
         name: "licences",
         run: |_, report| {
-            tools::cargo_deny(report)?
-                .words("check --hide-inclusion-graph licenses bans sources")
-                .run()
+            tools::cargo_deny(report)?.words("check --hide-inclusion-graph licenses bans sources").run()
         },
     },
-    Step {
-        name: "advisories",
-        run: |_, report| advisories::run(report),
-    },
-    Step {
-        name: "readme",
-        run: |_, report| readme::run(report),
-    },
-    Step {
-        name: "fuzz",
-        run: |options, report| fuzz::run(&options.fuzz(), report),
-    },
+    Step { name: "advisories", run: |_, report| advisories::run(report) },
+    Step { name: "readme", run: |_, report| readme::run(report) },
+    Step { name: "fuzz", run: |options, report| fuzz::run(&options.fuzz(), report) },
 ];
 
 /// What became of a step.
@@ -105,17 +73,9 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Result<(), TaskErro
         report.heading(step.name);
         let running = Stopwatch::start();
         let result = (step.run)(options, report);
-        let failed = result
-            .as_ref()
-            .err()
-            .inspect(|error| report.failure(error))
-            .is_some();
+        let failed = result.as_ref().err().inspect(|error| report.failure(error)).is_some();
         let result = if failed { "FAILED" } else { "ok" };
-        outcomes.push(Outcome {
-            name: step.name,
-            took: running.elapsed(),
-            result,
-        });
+        outcomes.push(Outcome { name: step.name, took: running.elapsed(), result });
         if failed && !options.keep_going {
             break;
         }
@@ -128,11 +88,7 @@ impl Options {
         let known = || STEPS.iter().map(|step| step.name);
         if let Some(name) = self.only.iter().find(|name| !known().any(|known| known == *name)) {
             let known = known().map(str::to_owned).collect();
-            return Err(TaskError::Unknown {
-                kind: "step",
-                name: name.clone(),
-                known,
-            });
+            return Err(TaskError::Unknown { kind: "step", name: name.clone(), known });
         }
         let wanted = |step: &&Step| self.only.is_empty() || self.only.iter().any(|name| name == step.name);
         Ok(STEPS.iter().filter(wanted).collect())
@@ -147,25 +103,14 @@ fn summarise(outcomes: &[Outcome], report: &mut Report) -> Result<(), TaskError>
     let mut rows: Vec<Vec<String>> = outcomes
         .iter()
         .map(|outcome| {
-            vec![
-                outcome.name.to_owned(),
-                report::seconds(outcome.took),
-                outcome.result.to_owned(),
-            ]
+            vec![outcome.name.to_owned(), report::seconds(outcome.took), outcome.result.to_owned()]
         })
         .collect();
     let total = outcomes.iter().map(|outcome| outcome.took).sum();
     rows.push(vec!["all".to_owned(), report::seconds(total), String::new()]);
     report.heading("summary");
     report.table(&["step", "took", "result"], &rows);
-    let failed: Vec<_> = outcomes
-        .iter()
-        .filter(|outcome| outcome.result != "ok")
-        .map(|outcome| outcome.name)
-        .collect();
-    if failed.is_empty() {
-        Ok(())
-    } else {
-        Err(TaskError::Steps(failed))
-    }
+    let failed: Vec<_> =
+        outcomes.iter().filter(|outcome| outcome.result != "ok").map(|outcome| outcome.name).collect();
+    if failed.is_empty() { Ok(()) } else { Err(TaskError::Steps(failed)) }
 }

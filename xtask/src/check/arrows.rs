@@ -9,58 +9,46 @@ use crate::error::TaskError;
 use crate::process::Program;
 
 /// What a crate's own code may use of ours.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("imex-core", &[]),
     ("imex-config", &["imex-core"]),
     ("imex-wire", &["imex-core"]),
     ("imex-sim", &["imex-core"]),
+    ("imex-host", &["imex-core"]),
+    ("imex-slurm", &["imex-config", "imex-core", "imex-host"]),
+    ("imex-topology", &["imex-config", "imex-core", "imex-host"]),
     ("imex-daemon", &["imex-config", "imex-core", "imex-wire"]),
     ("imex-ctl", &["imex-config", "imex-core", "imex-wire"]),
     ("imex-lab", &["imex-config", "imex-core", "imex-wire"]),
     (
         "imex",
-        &["imex-config", "imex-core", "imex-ctl", "imex-lab", "imex-wire"],
-    ),
-    (
-        "xtask",
         &[
-            "imex",
             "imex-config",
             "imex-core",
             "imex-ctl",
-            "imex-daemon",
+            "imex-host",
             "imex-lab",
-            "imex-sim",
+            "imex-slurm",
+            "imex-topology",
             "imex-wire",
         ],
+    ),
+    (
+        "xtask",
+        &["imex", "imex-config", "imex-core", "imex-ctl", "imex-daemon", "imex-lab", "imex-sim", "imex-wire"],
     ),
 ];
 
 /// What a crate's tests may use beyond that. Tests of the core against the simulator lie in the simulator.
-const TEST_ARROWS: [(&str, &[&str]); 3] = [
-    ("imex-ctl", &["imex-lab"]),
-    ("imex-daemon", &["imex-lab"]),
-    ("imex-lab", &["imex-ctl"]),
-];
+const TEST_ARROWS: [(&str, &[&str]); 3] =
+    [("imex-ctl", &["imex-lab"]), ("imex-daemon", &["imex-lab"]), ("imex-lab", &["imex-ctl"])];
 
 /// What must not be anywhere below the core.
-const IMPURE: [&str; 10] = [
-    "getrandom",
-    "hyper",
-    "log",
-    "mio",
-    "prost",
-    "rand",
-    "tokio",
-    "tonic",
-    "tracing",
-    "tracing-core",
-];
+const IMPURE: [&str; 10] =
+    ["getrandom", "hyper", "log", "mio", "prost", "rand", "tokio", "tonic", "tracing", "tracing-core"];
 
 pub(super) fn findings() -> Result<Vec<String>, TaskError> {
-    let metadata = Program::cargo()
-        .words("metadata --no-deps --format-version 1 --offline")
-        .stdout()?;
+    let metadata = Program::cargo().words("metadata --no-deps --format-version 1 --offline").stdout()?;
     let mut findings = judge(&uses(&metadata)?);
     let core = Program::cargo()
         .words("tree --package imex-core --edges normal --prefix none --format {p}")
@@ -82,30 +70,17 @@ struct Use {
 /// Every use of a workspace crate by another, and each crate itself with an empty `of`, so that a crate that the table
 /// does not know is noticed.
 fn uses(metadata: &str) -> Result<Vec<Use>, TaskError> {
-    let broken = |why: String| TaskError::Output {
-        line: "cargo metadata".to_owned(),
-        why,
-    };
+    let broken = |why: String| TaskError::Output { line: "cargo metadata".to_owned(), why };
     let metadata: Value = serde_json::from_str(metadata).map_err(|error| broken(error.to_string()))?;
-    let packages = metadata["packages"]
-        .as_array()
-        .ok_or_else(|| broken("no packages".to_owned()))?;
+    let packages = metadata["packages"].as_array().ok_or_else(|| broken("no packages".to_owned()))?;
     let mut uses = Vec::new();
     for package in packages {
         let by = text(&package["name"]);
-        uses.push(Use {
-            by: by.clone(),
-            of: String::new(),
-            in_tests: false,
-        });
+        uses.push(Use { by: by.clone(), of: String::new(), in_tests: false });
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             if !dependency["path"].is_null() {
                 let in_tests = dependency["kind"] == "dev";
-                uses.push(Use {
-                    by: by.clone(),
-                    of: text(&dependency["name"]),
-                    in_tests,
-                });
+                uses.push(Use { by: by.clone(), of: text(&dependency["name"]), in_tests });
             }
         }
     }
@@ -117,16 +92,12 @@ fn judge(uses: &[Use]) -> Vec<String> {
     for Use { by, of, in_tests } in uses {
         let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| name == by) else {
             if of.is_empty() {
-                findings.push(format!(
-                    "{by}: not in the table of arrows in xtask/src/check/arrows.rs"
-                ));
+                findings.push(format!("{by}: not in the table of arrows in xtask/src/check/arrows.rs"));
             }
             continue;
         };
-        let more = TEST_ARROWS
-            .iter()
-            .find(|(name, _)| *in_tests && name == by)
-            .map_or(&[][..], |(_, more)| more);
+        let more =
+            TEST_ARROWS.iter().find(|(name, _)| *in_tests && name == by).map_or(&[][..], |(_, more)| more);
         if !of.is_empty() && !allowed.iter().chain(more).any(|name| name == of) {
             findings.push(format!("{by}: must not use {of}"));
         }
@@ -152,27 +123,15 @@ mod tests {
 
     #[test]
     fn an_arrow_that_the_table_lacks_is_found_in_code_and_in_tests() {
-        let uses = [
-            code("imex-ctl", "imex-wire"),
-            code("imex-ctl", "imex-daemon"),
-            test("imex-core", "imex-sim"),
-        ];
-        assert_eq!(
-            judge(&uses),
-            [
-                "imex-ctl: must not use imex-daemon",
-                "imex-core: must not use imex-sim"
-            ]
-        );
+        let uses =
+            [code("imex-ctl", "imex-wire"), code("imex-ctl", "imex-daemon"), test("imex-core", "imex-sim")];
+        assert_eq!(judge(&uses), ["imex-ctl: must not use imex-daemon", "imex-core: must not use imex-sim"]);
     }
 
     #[test]
     fn an_arrow_for_tests_is_no_arrow_for_code() {
         assert_eq!(judge(&[test("imex-ctl", "imex-lab")]), [""; 0]);
-        assert_eq!(
-            judge(&[code("imex-ctl", "imex-lab")]),
-            ["imex-ctl: must not use imex-lab"]
-        );
+        assert_eq!(judge(&[code("imex-ctl", "imex-lab")]), ["imex-ctl: must not use imex-lab"]);
     }
 
     #[test]
@@ -183,10 +142,7 @@ mod tests {
     #[test]
     fn the_core_is_found_out_by_what_cargo_prints() {
         assert_eq!(impurities("imex-core v0.1.0 (/x)\nsha2 v0.11.0\n"), [""; 0]);
-        assert_eq!(
-            impurities("imex-core v0.1.0\ntokio v1.54.0\n"),
-            ["imex-core: tokio is in its tree"]
-        );
+        assert_eq!(impurities("imex-core v0.1.0\ntokio v1.54.0\n"), ["imex-core: tokio is in its tree"]);
     }
 
     #[test]
@@ -194,25 +150,15 @@ mod tests {
         let metadata = r#"{"packages":[{"name":"a","dependencies":[
             {"name":"b","path":"/b","kind":null},{"name":"c","path":"/c","kind":"dev"},{"name":"serde","kind":null}]}]}"#;
         let uses = uses(metadata).unwrap();
-        let shown: Vec<_> = uses
-            .iter()
-            .map(|u| (u.by.as_str(), u.of.as_str(), u.in_tests))
-            .collect();
+        let shown: Vec<_> = uses.iter().map(|u| (u.by.as_str(), u.of.as_str(), u.in_tests)).collect();
         assert_eq!(shown, [("a", "", false), ("a", "b", false), ("a", "c", true)]);
     }
 
     fn code(by: &str, of: &str) -> Use {
-        Use {
-            by: by.to_owned(),
-            of: of.to_owned(),
-            in_tests: false,
-        }
+        Use { by: by.to_owned(), of: of.to_owned(), in_tests: false }
     }
 
     fn test(by: &str, of: &str) -> Use {
-        Use {
-            in_tests: true,
-            ..code(by, of)
-        }
+        Use { in_tests: true, ..code(by, of) }
     }
 }

@@ -12,9 +12,7 @@ use crate::tree;
 const DOCUMENTS: [&str; 4] = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"];
 
 /// How a path of this repository begins.
-const BEGINNINGS: [&str; 8] = [
-    ".cargo/", ".ci/", ".config/", "crates/", "dist/", "docs/", "fuzz/", "xtask/",
-];
+const BEGINNINGS: [&str; 8] = [".cargo/", ".ci/", ".config/", "crates/", "dist/", "docs/", "fuzz/", "xtask/"];
 
 pub(super) fn findings() -> Result<Vec<String>, TaskError> {
     let mut findings = Vec::new();
@@ -46,16 +44,9 @@ fn documents() -> Result<Vec<PathBuf>, TaskError> {
 
 /// What a line names: as written, and where it would lie.
 fn named(line: &str, folder: &Path) -> Vec<(String, PathBuf)> {
-    let quoted = line
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .filter(|text| looks_like_a_path(text));
+    let quoted = line.split('`').skip(1).step_by(2).filter(|text| looks_like_a_path(text));
     let quoted = quoted.map(|text| (text.to_owned(), tree::root().join(text)));
-    let linked = line
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split([')', '#']).next());
+    let linked = line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
     let linked = linked.filter(|target| !target.is_empty() && !target.contains(':'));
     let linked = linked.map(|target| (target.to_owned(), folder.join(target)));
     quoted.chain(linked).collect()
@@ -75,18 +66,12 @@ mod tests {
     #[test]
     fn quoted_paths_and_links_are_named() {
         let line = "See `crates/imex-core/src/link.rs`, `cargo xtask`, [the map](ARCHITECTURE.md#links) and [x](https://x.y).";
-        let names: Vec<_> = named(line, Path::new("docs"))
-            .into_iter()
-            .map(|(name, _)| name)
-            .collect();
+        let names: Vec<_> = named(line, Path::new("docs")).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["crates/imex-core/src/link.rs", "ARCHITECTURE.md"]);
     }
 
     #[test]
     fn placeholders_are_not_paths() {
-        assert_eq!(
-            named("`fuzz/corpus/TARGET` and `crates/*/src`", Path::new(".")),
-            []
-        );
+        assert_eq!(named("`fuzz/corpus/TARGET` and `crates/*/src`", Path::new(".")), []);
     }
 }

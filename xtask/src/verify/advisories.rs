@@ -13,17 +13,10 @@ use crate::report::Report;
 const FETCH_LIMIT: Duration = Duration::from_secs(120);
 
 pub(super) fn run(report: &mut Report) -> Result<(), TaskError> {
-    let fetched = tools::cargo_deny(report)?
-        .words("fetch db")
-        .limit(FETCH_LIMIT)
-        .run();
+    let fetched = tools::cargo_deny(report)?.words("fetch db").limit(FETCH_LIMIT).run();
     if let Err(error) = fetched {
-        report.warning(format_args!(
-            "advisories: their database could not be fetched ({error})"
-        ));
+        report.warning(format_args!("advisories: their database could not be fetched ({error})"));
         return Ok(());
     }
-    tools::cargo_deny(report)?
-        .words("check --disable-fetch advisories")
-        .run()
+    tools::cargo_deny(report)?.words("check --disable-fetch advisories").run()
 }

@@ -5,15 +5,11 @@ use crate::process::Program;
 
 pub(super) fn format() -> Result<(), TaskError> {
     Program::cargo().words("fmt --all --check").run()?;
-    Program::cargo()
-        .words("fmt --all --check --manifest-path fuzz/Cargo.toml")
-        .run()
+    Program::cargo().words("fmt --all --check --manifest-path fuzz/Cargo.toml").run()
 }
 
 pub(super) fn lints() -> Result<(), TaskError> {
-    Program::cargo()
-        .words("clippy --locked --workspace --all-targets -- --deny warnings")
-        .run()
+    Program::cargo().words("clippy --locked --workspace --all-targets -- --deny warnings").run()
 }
 
 /// Private items too: their docs are for whoever changes the code, and a broken link there misleads just as much.
@@ -25,15 +21,10 @@ pub(super) fn docs() -> Result<(), TaskError> {
 /// All programs before any test: the tests of one crate start the programs of another, and cargo builds for a crate's
 /// tests only its own. The targets are those of the test step, so that nothing is built twice.
 pub(super) fn build() -> Result<(), TaskError> {
-    Program::cargo()
-        .words("build --locked --workspace --all-targets")
-        .run()
+    Program::cargo().words("build --locked --workspace --all-targets").run()
 }
 
 /// Golden files are compared here and never rewritten.
 pub(super) fn tests() -> Result<(), TaskError> {
-    Program::cargo()
-        .words("test --locked --workspace")
-        .env("INSTA_UPDATE", "no")
-        .run()
+    Program::cargo().words("test --locked --workspace").env("INSTA_UPDATE", "no").run()
 }

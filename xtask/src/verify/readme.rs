@@ -14,32 +14,20 @@ const COMMAND: &str = "cargo run --release --bin imex -- lab";
 pub(super) fn run(report: &mut Report) -> Result<(), TaskError> {
     let readme = tree::read(&tree::root().join("README.md"))?;
     let Some(shown) = session(&readme, COMMAND) else {
-        return Err(TaskError::Findings(vec![format!(
-            "README.md shows no output of `{COMMAND}`"
-        )]));
+        return Err(TaskError::Findings(vec![format!("README.md shows no output of `{COMMAND}`")]));
     };
     // Built first, so that what cargo says of it does not count.
-    Program::cargo()
-        .words("build --release --locked --bin imex --bin imexd")
-        .run()?;
-    let printed = Program::cargo()
-        .words("run --quiet --release --bin imex -- lab --once")
-        .stdout()?;
+    Program::cargo().words("build --release --locked --bin imex --bin imexd").run()?;
+    let printed = Program::cargo().words("run --quiet --release --bin imex -- lab --once").stdout()?;
     report.line(&printed);
     TaskError::from_findings(differences(&shown, &printed))
 }
 
 /// The lines that a document shows below a command, up to the next command or the end of the block.
 fn session(document: &str, command: &str) -> Option<String> {
-    let blocks = document
-        .split("```console\n")
-        .skip(1)
-        .filter_map(|rest| rest.split("```").next());
+    let blocks = document.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
     let prompt = format!("$ {command}\n");
-    let after = blocks
-        .filter_map(|block| block.split_once(&prompt))
-        .map(|(_, after)| after)
-        .next()?;
+    let after = blocks.filter_map(|block| block.split_once(&prompt)).map(|(_, after)| after).next()?;
     Some(after.split("\n$ ").next().unwrap_or_default().to_owned())
 }
 
@@ -94,17 +82,11 @@ mod tests {
 
     #[test]
     fn times_differ_and_letters_do_not() {
-        assert_eq!(
-            differences("UP after 62 ms, 18 nodes\n", "UP after 7.1 ms, 18 nodes"),
-            [""; 0]
-        );
+        assert_eq!(differences("UP after 62 ms, 18 nodes\n", "UP after 7.1 ms, 18 nodes"), [""; 0]);
         assert_eq!(differences("03/17/2026 10:00:00", "11/30/2026 09:59:59"), [""; 0]);
         assert_eq!(differences("in 1.2s", "in 800ms"), [""; 0]);
         assert_eq!(differences("Node #0  C  C", "Node #0  C  D").len(), 1);
-        assert_eq!(
-            differences("UP after 62 ms, 18 nodes", "UP after 62 ms, 17 nodes").len(),
-            1
-        );
+        assert_eq!(differences("UP after 62 ms, 18 nodes", "UP after 62 ms, 17 nodes").len(), 1);
         assert_eq!(differences("one", "one\ntwo").len(), 1);
     }
 }

@@ -17,9 +17,7 @@ pub(super) fn unchanged_by(
     step()?;
     match (before, status()) {
         (Ok(before), Ok(after)) => {
-            let changed = after
-                .difference(&before)
-                .map(|line| format!("changed by the tests: {line}"));
+            let changed = after.difference(&before).map(|line| format!("changed by the tests: {line}"));
             let rejected = rejected_snapshots()?;
             TaskError::from_findings(changed.chain(rejected).collect())
         }
@@ -38,11 +36,6 @@ fn status() -> Result<BTreeSet<String>, TaskError> {
 /// What a failed comparison leaves beside a golden file; git is told to ignore these.
 fn rejected_snapshots() -> Result<Vec<String>, TaskError> {
     let files = tree::files(&tree::root().join("crates"))?;
-    let rejected = files
-        .iter()
-        .map(|path| tree::relative(path))
-        .filter(|path| path.ends_with(".snap.new"));
-    Ok(rejected
-        .map(|path| format!("a golden file differs: {path}"))
-        .collect())
+    let rejected = files.iter().map(|path| tree::relative(path)).filter(|path| path.ends_with(".snap.new"));
+    Ok(rejected.map(|path| format!("a golden file differs: {path}")).collect())
 }

@@ -14,13 +14,8 @@ pub(super) fn cargo_deny(report: &mut Report) -> Result<Program, TaskError> {
     let program = folder.join("bin/cargo-deny");
     let installed = Program::new(&program).arg("--version").stdout();
     if !installed.is_ok_and(|version| version.contains(CARGO_DENY)) {
-        report.line(format_args!(
-            "building cargo-deny {CARGO_DENY} into {}",
-            tree::relative(&folder)
-        ));
-        let install = Program::cargo()
-            .words("install --quiet --locked --force --root")
-            .arg(&folder);
+        report.line(format_args!("building cargo-deny {CARGO_DENY} into {}", tree::relative(&folder)));
+        let install = Program::cargo().words("install --quiet --locked --force --root").arg(&folder);
         install.arg(format!("cargo-deny@{CARGO_DENY}")).run()?;
     }
     // Cargo tells a subcommand its name as the first argument; called directly, it needs none.
@@ -33,19 +28,11 @@ pub(crate) fn has_cxx(report: &mut Report) -> bool {
     if found() {
         return true;
     }
-    if Program::new("id")
-        .arg("-u")
-        .stdout()
-        .is_ok_and(|user| user.trim() == "0")
+    if Program::new("id").arg("-u").stdout().is_ok_and(|user| user.trim() == "0")
         && process::find("apt-get").is_some()
     {
         report.line("installing g++ with apt-get");
-        let apt = |words| {
-            Program::new("apt-get")
-                .words(words)
-                .env("DEBIAN_FRONTEND", "noninteractive")
-                .run()
-        };
+        let apt = |words| Program::new("apt-get").words(words).env("DEBIAN_FRONTEND", "noninteractive").run();
         let installed = apt("-qq update").and_then(|()| apt("-qq install --yes --no-install-recommends g++"));
         if let Err(error) = installed {
             report.failure(&error);
