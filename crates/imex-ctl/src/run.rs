@@ -7,9 +7,10 @@ use std::time::Duration;
 use imex_config::{ThisMachine, load_client};
 use imex_core::NodeState;
 use imex_wire::{ClientError, Endpoint};
-use tokio::time::sleep;
+use tokio::time::{Instant, timeout_at};
 
 use crate::args::{self, Format, Layout, NoRequest, Request, Verb, Whom};
+use crate::commands::DEADLINE;
 use crate::commands::domain::{LARGEST_TABLE, domain};
 use crate::commands::monitor::Monitor;
 use crate::commands::state::state;
@@ -49,7 +50,7 @@ fn answer(request: &Request) -> Result<Exit, Failure> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::System)?;
     let outcome = runtime.block_on(perform(request.verb, sources));
-    // A resolver that is still looking for a name must not hold the program up.
+    // Neither a resolver that is still looking for a name nor a reader that does not read holds the end up.
     runtime.shutdown_background();
     outcome.map(|()| Exit::Success)
 }
@@ -81,27 +82,25 @@ async fn perform(verb: Verb, sources: Sources) -> Result<(), Failure> {
         Verb::Domain(layout) => {
             let report = domain(&sources).await?;
             say_whose_view(&report.view);
-            print_domain(&report, Since::FIRST, layout, Page::Below)
+            print(Page::Below, &rendered(&report, Since::FIRST, layout)?)
         }
         Verb::Monitor(layout) => until_ended(monitor(sources, layout)).await,
     }
 }
 
 async fn subscribe(sources: &Sources, limit: Option<Duration>) -> Result<(), Failure> {
-    let states = async {
-        let mut changes = StateChanges::subscribe(sources).await.map_err(unavailable)?;
-        while let Some(state) = changes.next().await? {
-            print_state(state)?;
-        }
-        Ok(())
-    };
-    match limit {
-        None => states.await,
-        Some(limit) => tokio::select! {
-            outcome = states => outcome,
-            () = sleep(limit) => Ok(()),
-        },
+    let end = limit.map(|limit| Instant::now() + limit);
+    let patience = limit.map_or(DEADLINE, |limit| limit.min(DEADLINE));
+    let (first, mut changes) = StateChanges::subscribe(sources, patience).await.map_err(unavailable)?;
+    let mut now = Some(first);
+    while let Some(state) = now {
+        print_watched(Page::Below, format!("{state}\n").into()).await?;
+        now = match end {
+            None => changes.next().await?,
+            Some(end) => timeout_at(end, changes.next()).await.unwrap_or(Ok(None))?,
+        };
     }
+    Ok(())
 }
 
 async fn monitor(sources: Sources, layout: Layout) -> Result<(), Failure> {
@@ -109,7 +108,11 @@ async fn monitor(sources: Sources, layout: Layout) -> Result<(), Failure> {
     let mut view = View::Daemon;
     loop {
         let report = monitor.next().await?;
-        print_domain(&report, monitor.since(), layout, Page::Fresh)?;
+        let page = match layout.format {
+            Format::Text => Page::Fresh,
+            Format::Json => Page::Below,
+        };
+        print_watched(page, rendered(&report, monitor.since(), layout)?).await?;
         if report.view != view {
             say_whose_view(&report.view);
             view = report.view;
@@ -144,17 +147,22 @@ fn say_whose_view(view: &View) {
     console::complain(&String::from_utf8_lossy(&line));
 }
 
-fn print_domain(report: &DomainReport, since: Since<'_>, layout: Layout, page: Page) -> Result<(), Failure> {
+fn rendered(report: &DomainReport, since: Since<'_>, layout: Layout) -> Result<Vec<u8>, Failure> {
     let Layout { format, names } = layout;
     let mut whole = Vec::new();
-    let (rendered, page) = match format {
-        Format::Text => (text::domain(report, names, &mut whole), page),
-        Format::Json => (json::domain(report, since, names, &mut whole), Page::Below),
+    let done = match format {
+        Format::Text => text::domain(report, names, &mut whole),
+        Format::Json => json::domain(report, since, names, &mut whole),
     };
-    rendered.map_err(Failure::Output)?;
-    print(page, &whole)
+    done.map(|()| whole).map_err(Failure::Output)
 }
 
 fn print(page: Page, text: &[u8]) -> Result<(), Failure> {
     console::print(page, text).map_err(Failure::Output)
+}
+
+/// Prints on a thread of its own: a reader that does not read must not keep an interrupt from ending the program.
+async fn print_watched(page: Page, text: Vec<u8>) -> Result<(), Failure> {
+    let printed = tokio::task::spawn_blocking(move || console::print(page, &text)).await;
+    printed.expect("printing does not panic, and nobody aborts it").map_err(Failure::Output)
 }

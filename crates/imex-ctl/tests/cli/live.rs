@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 
 use imex_core::{LinkState, NodeState};
 use insta::assert_snapshot;
@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::fake::{Canned, Fake, Manner};
-use crate::rig::{HANG, Rig};
+use crate::rig::{HANG, Rig, end_of};
 use crate::sample::{connected, silence};
 
 #[test]
@@ -65,10 +65,11 @@ fn a_monitor_outlives_the_daemon_and_says_whose_view_it_shows() {
     live.until("Domain State: UP");
     live.fake = None;
     live.until("Domain State: DOWN");
-    live.interrupt();
-    let (code, complaint) = live.end();
-    assert_eq!(code, Some(0));
+    let mut complaint = String::new();
+    BufReader::new(live.child.stderr.take().unwrap()).read_line(&mut complaint).unwrap();
     assert_snapshot!(live.rig.redacted(complaint.as_bytes()));
+    live.interrupt();
+    assert_eq!(end_of(&mut live.child).code(), Some(0));
 }
 
 #[test]
@@ -83,16 +84,45 @@ fn an_interrupt_ends_both_with_success() {
 }
 
 #[test]
+fn an_interrupt_ends_a_monitor_whose_reader_has_stopped_reading() {
+    // More than a pipe holds.
+    let table = connected(200);
+    let rig = Rig::new(&connected(1));
+    let _fake = Fake::on_socket(&rig.socket(), Manner::Answer(Canned::new(0, table)));
+    let mut child = rig.command("-n -u DIR/imex.sock").stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    out.read_exact(&mut [0]).unwrap();
+    let pid = i32::try_from(child.id()).unwrap();
+    kill(Pid::from_raw(pid), Signal::SIGINT).unwrap();
+    assert_eq!(end_of(&mut child).code(), Some(0));
+    drop(out);
+}
+
+#[test]
+fn a_monitor_that_knows_one_daemon_only_ends_with_it() {
+    let (live, _canned) = Live::start(1, "-n -u DIR/imex.sock");
+    live.until("Domain State: UP");
+    let (code, complaint) = live.after_the_daemon();
+    assert_eq!(code, Some(2), "{complaint}");
+}
+
+#[test]
+fn a_subscription_at_a_daemon_that_hangs_says_so_when_its_time_is_over() {
+    let rig = Rig::new(&connected(1));
+    let _fake = Fake::on_socket(&rig.socket(), Manner::Hang);
+    assert_snapshot!(rig.session("-s -t 100 -u DIR/imex.sock"));
+}
+
+#[test]
 fn a_closed_pipe_ends_both_with_success_though_nothing_changes() {
     for line in ["-n -u DIR/imex.sock", "-s -u DIR/imex.sock"] {
         let rig = Rig::new(&connected(1));
         let _fake = Fake::on_socket(&rig.socket(), Manner::Answer(Canned::new(0, connected(1))));
         let mut command = rig.command(line);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut first = [0];
         child.stdout.take().unwrap().read_exact(&mut first).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]), "{line}");
+        assert_eq!(end_of(&mut child).code(), Some(0), "{line}");
     }
 }
 
@@ -162,12 +192,11 @@ impl Live {
 
     /// Waits for the end: no more lines, this exit code, this on standard error.
     fn end(&mut self) -> (Option<i32>, String) {
-        assert_eq!(self.lines.iter().next(), None);
+        assert_eq!(self.lines.recv_timeout(HANG), Err(RecvTimeoutError::Disconnected));
         let mut complaint = String::new();
         let mut stderr = self.child.stderr.take().expect("it is piped");
         stderr.read_to_string(&mut complaint).expect("it is text");
-        let status = self.child.wait().expect("it can be waited for");
-        (status.code(), complaint)
+        (end_of(&mut self.child).code(), complaint)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
 use imex_core::DomainTable;
@@ -96,6 +96,18 @@ impl Rig {
         let time = regex::Regex::new(r"\b\d{1,2}/\d{1,2}/\d{4} \d\d:\d\d:\d\d\.\d{3}\b").expect("it is one");
         time.replace_all(&text, "M/D/YYYY HH:MM:SS.mmm").into_owned()
     }
+}
+
+/// How a program ends, which it does soon.
+pub(crate) fn end_of(child: &mut Child) -> ExitStatus {
+    for _ in 0..HANG.as_millis() / 10 {
+        if let Some(status) = child.try_wait().expect("it can be waited for") {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _killed = child.kill();
+    panic!("it hangs");
 }
 
 /// A session without the reason why a daemon could not be asked: of one that speaks something else it depends on
