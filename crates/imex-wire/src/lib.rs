@@ -24,6 +24,8 @@ mod outbox;
 pub mod peer;
 pub mod proto;
 mod row;
+#[cfg(test)]
+mod samples;
 pub mod server;
 pub mod status;
 mod stream;
