@@ -23,6 +23,9 @@ use crate::peer::{self, Frame};
 use crate::stream::{self, Connection, End, MAX_HEADERS, SMALL_FRAMES, Stream, WINDOW};
 use crate::wire::Wire;
 
+#[cfg(test)]
+mod tests;
+
 /// How long a connection may take from its acceptance to its hello. A dialler sends it together with the request,
 /// so this is one round trip; 2 s leave room for one lost segment, which TCP repeats after 1 s at the latest.
 pub const HELLO_DEADLINE: Duration = Duration::from_secs(2);

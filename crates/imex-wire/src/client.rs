@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -140,14 +140,21 @@ mod sealed {
 /// What the client and its watches share: the task that drives the connection, and whose it is.
 #[derive(Debug)]
 struct Connection {
-    driver: AbortHandle,
+    driver: Driver,
     endpoint: Endpoint,
     after: Duration,
 }
 
-impl Drop for Connection {
+#[derive(Debug)]
+struct Driver {
+    task: AbortHandle,
+    /// Why the connection broke, if it did. A request that had not left by then is told only that.
+    broke: Arc<OnceLock<hyper::Error>>,
+}
+
+impl Drop for Driver {
     fn drop(&mut self) {
-        self.driver.abort();
+        self.task.abort();
     }
 }
 
@@ -263,20 +270,25 @@ impl Connection {
         {
             return ClientError::Declined { endpoint, why };
         }
-        let http2 = std::iter::successors(status.source(), |error| (*error).source())
-            .find_map(|error| error.downcast_ref::<h2::Error>());
-        match http2 {
-            Some(error) if error.is_io() || error.is_go_away() && error.is_remote() => {
-                ClientError::Broken { endpoint }
+        let Some(source) = status.source() else {
+            return ClientError::Protocol { endpoint, detail: status.message().to_owned() };
+        };
+        let broke = self.driver.broke.get().and_then(|error| http2_error(error));
+        match http2_error(source).or(broke) {
+            Some(error) if error.is_library() => {
+                ClientError::Protocol { endpoint, detail: error.to_string() }
             }
-            None if status.source().is_some() => ClientError::Broken { endpoint },
-            Some(error) => ClientError::Protocol { endpoint, detail: error.to_string() },
-            None => ClientError::Protocol { endpoint, detail: status.message().to_owned() },
+            Some(_) | None => ClientError::Broken { endpoint },
         }
     }
 }
 
-async fn open(endpoint: &Endpoint) -> Result<(Requests, AbortHandle), ClientError> {
+/// What the HTTP/2 layer says in a chain of errors.
+fn http2_error<'a>(outer: &'a (dyn Error + 'static)) -> Option<&'a h2::Error> {
+    std::iter::successors(Some(outer), |error| (*error).source()).find_map(|error| error.downcast_ref())
+}
+
+async fn open(endpoint: &Endpoint) -> Result<(Requests, Driver), ClientError> {
     let failed = |source: io::Error| connect_error(endpoint, source);
     match endpoint {
         Endpoint::Unix(path) => start(endpoint, UnixStream::connect(path).await.map_err(failed)?).await,
@@ -288,12 +300,17 @@ async fn open(endpoint: &Endpoint) -> Result<(Requests, AbortHandle), ClientErro
     }
 }
 
-async fn start(endpoint: &Endpoint, io: impl Io) -> Result<(Requests, AbortHandle), ClientError> {
+async fn start(endpoint: &Endpoint, io: impl Io) -> Result<(Requests, Driver), ClientError> {
     let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(io)).await;
     let (requests, connection) = handshake.map_err(|_| ClientError::Broken { endpoint: endpoint.clone() })?;
-    // How it ends is told to whoever waits for an answer.
-    let driver = tokio::spawn(async move { connection.await.unwrap_or_default() });
-    Ok((Requests(requests), driver.abort_handle()))
+    let broke = Arc::new(OnceLock::new());
+    let note = Arc::clone(&broke);
+    let task = tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            let _ = note.set(error);
+        }
+    });
+    Ok((Requests(requests), Driver { task: task.abort_handle(), broke }))
 }
 
 #[expect(

@@ -25,6 +25,9 @@ use crate::peer::{self, Frame};
 use crate::stream::{self, Connection, End, MAX_HEADERS, SMALL_FRAMES, Stream, WINDOW};
 use crate::wire::Wire;
 
+#[cfg(test)]
+mod tests;
+
 /// Where to connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DialTarget {

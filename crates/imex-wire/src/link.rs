@@ -20,6 +20,9 @@ use crate::proto;
 use crate::row::MAX_CELL_BYTES;
 use crate::stream::{Connection, End, Stream};
 
+#[cfg(test)]
+mod tests;
+
 /// How much one link may hold and take, from the length of the node map.
 ///
 /// Every message but a row is bounded by 64 KiB. A row has one cell per node, and a cell of a node with another map

@@ -30,6 +30,9 @@ use activity::{Activity, Kind};
 
 mod activity;
 
+#[cfg(test)]
+mod tests;
+
 /// How long a connection may go without completing a call, while it watches nothing: a tool asks at once and takes
 /// the answer at once, and a table takes the daemon at most a second.
 pub const PROGRESS_DEADLINE: Duration = Duration::from_secs(10);
