@@ -2,7 +2,7 @@
 //!
 //! What was written and what it means are two types. [`ServiceFile`] and [`NodeFile`] are the files, line by line;
 //! they look at nothing but bytes. [`Settings`] is their meaning for a daemon on one machine, [`ClientSettings`] for a
-//! control tool; they come from [`load`] and [`load_client`], which judge everything before anything is opened and
+//! control tool; they come from [`load()`] and [`load_client`], which judge everything before anything is opened and
 //! report every [`Problem`] of both files in one run. What they ask of the machine goes through [`Machine`].
 //!
 //! Both parsers take arbitrary bytes and never panic: [`ServiceFile::parse`] and [`parse_nodes`] are the entry points

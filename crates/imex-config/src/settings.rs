@@ -11,7 +11,7 @@ use crate::security::Security;
 
 /// A daemon's settings, all judged.
 ///
-/// Made by [`crate::load`]; one per daemon, read once at its start.
+/// Made by [`crate::load()`]; one per daemon, read once at its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The domain's nodes.
@@ -59,10 +59,21 @@ pub struct Bind {
 impl Bind {
     /// The address with a port, for `bind`.
     pub fn socket_addr(&self, port: u16) -> SocketAddr {
-        match self.address {
-            IpAddr::V4(address) => SocketAddrV4::new(address, port).into(),
-            IpAddr::V6(address) => SocketAddrV6::new(address, port, 0, self.scope_id).into(),
-        }
+        socket_addr(self.address, port, self.scope_id)
+    }
+}
+
+impl CommandTcp {
+    /// The address with the port, for `bind`; `None` means all interfaces.
+    pub fn socket_addr(&self) -> Option<SocketAddr> {
+        self.bind.map(|address| socket_addr(address, self.port, self.scope_id))
+    }
+}
+
+fn socket_addr(address: IpAddr, port: u16, scope_id: u32) -> SocketAddr {
+    match address {
+        IpAddr::V4(address) => SocketAddrV4::new(address, port).into(),
+        IpAddr::V6(address) => SocketAddrV6::new(address, port, 0, scope_id).into(),
     }
 }
 

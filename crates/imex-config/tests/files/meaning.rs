@@ -92,7 +92,8 @@ fn tcp_needs_the_switch_and_a_port() {
     let config = "IMEX_CMD_ENABLED=1\nIMEX_CMD_PORT=6000\nIMEX_CMD_BIND_INTERFACE_IP=10.0.0.1\n";
     assert_eq!(tcp(config), Some(here));
     let link_local = "IMEX_CMD_ENABLED=1\nIMEX_CMD_BIND_INTERFACE_IP=fe80::1%eth1\n";
-    assert_eq!(tcp(link_local).unwrap().scope_id, 3);
+    let address = tcp(link_local).unwrap().socket_addr().unwrap();
+    assert_eq!(address.to_string(), "[fe80::1%3]:50005");
 }
 
 #[test]
