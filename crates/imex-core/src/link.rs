@@ -104,6 +104,17 @@ impl Link {
         }
     }
 
+    /// Whether the connection was lost and what came from the peer is not cleaned up.
+    pub(crate) fn is_lost(self) -> bool {
+        match self {
+            Link::Apart(past)
+            | Link::Authenticating(past)
+            | Link::VersionMismatch(past)
+            | Link::MapMismatch(past) => past == Past::Lost,
+            Link::Connected => false,
+        }
+    }
+
     /// What outsiders see.
     pub(crate) fn state(self) -> LinkState {
         match self {

@@ -7,6 +7,7 @@ use crate::acquaintance::{Evidence, Terms};
 use crate::action::Note;
 use crate::cause::Violation;
 use crate::input::{Source, StreamId};
+use crate::link::Link;
 use crate::message::Report;
 use crate::peer::{Accepted, Arriving};
 use crate::{Action, Cause, Hello, Moment, NodeId, Refusal};
@@ -61,10 +62,26 @@ impl Machine {
         self.take_report(peer, report);
     }
 
+    /// What follows from the end of the accepted stream in use. A peer that this node never reached by itself, or no
+    /// longer reaches, is lost with it, and may have left things behind.
+    pub(super) fn lose_accepted(&mut self, peer: NodeId, now: Moment) {
+        self.recount(peer);
+        let entry = &self.peers[peer.index()];
+        if !entry.is_live() && entry.link != Link::Connected && entry.grace.is_none() {
+            self.start_grace(peer, now);
+        }
+        self.table_lost(peer, now);
+    }
+
     fn take_in(&mut self, peer: NodeId, arriving: &Arriving, now: Moment) {
         let instance = arriving.hello.instance();
         let accepted = Accepted { serial: arriving.serial, heard: now, instance };
-        if let Some(older) = self.peers[peer.index()].accepted.replace(accepted) {
+        let entry = &mut self.peers[peer.index()];
+        // Back within the grace time that the end of its last stream began; that of a lost link goes on.
+        if !entry.link.is_lost() {
+            entry.grace = None;
+        }
+        if let Some(older) = entry.accepted.replace(accepted) {
             let stream = StreamId::Accepted { peer, serial: older.serial };
             self.actions.push_back(Action::Close { stream });
         }

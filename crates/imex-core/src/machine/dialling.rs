@@ -362,7 +362,8 @@ impl Machine {
         self.jitter.shorten(wait)
     }
 
-    fn start_grace(&mut self, peer: NodeId, now: Moment) {
+    /// Starts the time after which what came from a lost peer is cleaned up.
+    pub(super) fn start_grace(&mut self, peer: NodeId, now: Moment) {
         match self.setup.timing.grace {
             Grace::Forever => {}
             Grace::For(time) => {

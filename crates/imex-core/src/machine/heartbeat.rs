@@ -78,8 +78,7 @@ impl Machine {
             self.actions.push_back(Action::Close { stream });
         }
         if accepted.is_some() {
-            self.recount(peer);
-            self.table_lost(peer, now);
+            self.lose_accepted(peer, now);
         }
     }
 }

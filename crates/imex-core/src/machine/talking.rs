@@ -48,8 +48,7 @@ impl Machine {
             (Place::InUse, StreamId::Dialled { .. }) => self.lose(peer, self.cause_of_end(peer, why), now),
             (Place::InUse, StreamId::Accepted { .. }) => {
                 self.peers[peer.index()].accepted = None;
-                self.recount(peer);
-                self.table_lost(peer, now);
+                self.lose_accepted(peer, now);
             }
             (Place::Arriving, _) => self.peers[peer.index()].arriving = None,
             (Place::Gone, StreamId::Dialled { attempt, .. }) => {
