@@ -15,13 +15,22 @@ pub(super) struct Reporting {
     sent: Option<Moment>,
     due: Option<Moment>,
     gap: Duration,
+    /// Whether somebody was told something newer than what all were told.
+    astray: bool,
 }
 
 impl Reporting {
     pub(super) fn new(nodes: usize) -> Self {
         let nodes = u32::try_from(nodes).unwrap_or(u32::MAX);
         let paced = Duration::from_secs(1) * nodes / REPORTS_PER_SECOND;
-        Reporting { newest: None, number: 0, sent: None, due: None, gap: REPORT_GAP.max(paced) }
+        Reporting {
+            newest: None,
+            number: 0,
+            sent: None,
+            due: None,
+            gap: REPORT_GAP.max(paced),
+            astray: false,
+        }
     }
 
     pub(super) fn due(&self) -> Option<Moment> {
@@ -30,7 +39,9 @@ impl Reporting {
 
     /// When a change may be told: what decides about UP almost at once, a mere number later.
     fn earliest(&self, told: &Report, current: &Report) -> Moment {
-        let decisive = told.state != current.state || (told.missing == 0) != (current.missing == 0);
+        let same = told.state == current.state && told.missing == current.missing;
+        // What is no news for all may be decisive for those who were told something newer in between.
+        let decisive = same || told.state != current.state || (told.missing == 0) != (current.missing == 0);
         let gap = if decisive { REPORT_GAP_URGENT } else { self.gap };
         self.sent.map_or(Moment::ZERO, |sent| sent + gap)
     }
@@ -46,6 +57,7 @@ impl Machine {
                 self.reporting.number += 1;
                 let report = Report { number: self.reporting.number, ..current };
                 // The others have yet to be told: `report` compares with what was told to all.
+                self.reporting.astray |= self.reporting.newest.is_some();
                 self.reporting.newest.get_or_insert(report);
                 report
             }
@@ -56,7 +68,7 @@ impl Machine {
     pub(super) fn report(&mut self, now: Moment) {
         let current = self.own_report(0);
         let Some(told) = self.reporting.newest else { return };
-        if told.state == current.state && told.missing == current.missing {
+        if told.state == current.state && told.missing == current.missing && !self.reporting.astray {
             self.reporting.due = None;
             return;
         }
@@ -70,6 +82,7 @@ impl Machine {
         self.reporting.newest = Some(report);
         self.reporting.sent = Some(now);
         self.reporting.due = None;
+        self.reporting.astray = false;
         self.tell_all(report);
     }
 
