@@ -63,6 +63,8 @@ pub(crate) struct Arriving {
 #[derive(Debug)]
 pub(crate) struct Accepted {
     pub(crate) serial: u32,
+    /// When its hello arrived.
+    pub(crate) came: Moment,
     pub(crate) heard: Moment,
     pub(crate) instance: InstanceId,
 }

@@ -75,7 +75,7 @@ impl Machine {
 
     fn take_in(&mut self, peer: NodeId, arriving: &Arriving, now: Moment) {
         let instance = arriving.hello.instance();
-        let accepted = Accepted { serial: arriving.serial, heard: now, instance };
+        let accepted = Accepted { serial: arriving.serial, came: arriving.asked, heard: now, instance };
         let entry = &mut self.peers[peer.index()];
         // Back within the grace time that the end of its last stream began; that of a lost link goes on.
         if !entry.link.is_lost() {

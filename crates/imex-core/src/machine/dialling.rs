@@ -337,10 +337,9 @@ impl Machine {
         let wait = self.wait(self.peers[peer.index()].failures, pace);
         let entry = &mut self.peers[peer.index()];
         entry.failures = entry.failures.saturating_add(1);
-        let has_come = match (&entry.arriving, asked, pace) {
-            (Some(arriving), Some(asked), Pace::Doubling) => arriving.asked > asked,
-            (_, _, Pace::Slow) | (None, ..) | (_, None, _) => false,
-        };
+        let came = entry.arriving.as_ref().map(|arriving| arriving.asked);
+        let came = came.max(entry.accepted.as_ref().map(|accepted| accepted.came));
+        let has_come = pace == Pace::Doubling && asked.is_some() && came > asked;
         if has_come {
             entry.dial = Dial::Waiting(None);
             self.dial(peer, now);
