@@ -27,7 +27,8 @@ struct Figures {
     wall: Duration,
     cpu: Duration,
     rss_bytes: u64,
-    ping: Duration,
+    /// Wall and processor time of one ping and its answer.
+    ping: (Duration, Duration),
 }
 
 /// How many pings are timed on an open link.
@@ -85,12 +86,13 @@ fn run_one(kind: &str, size: usize) -> Result<(), Failure> {
     let Figures { wall, cpu, rss_bytes, ping } = figures;
     writeln!(
         io::stdout(),
-        "{{\"kind\":\"{kind}\",\"nodes\":{size},\"links\":{links},\"wall_ms\":{:.1},\"wall_us_per_link\":{:.0},\"cpu_us_per_link\":{:.0},\"rss_kib_per_link\":{:.1},\"ping_pong_us\":{:.1}}}",
+        "{{\"kind\":\"{kind}\",\"nodes\":{size},\"links\":{links},\"wall_ms\":{:.1},\"wall_us_per_link\":{:.0},\"cpu_us_per_link\":{:.0},\"rss_kib_per_link\":{:.1},\"ping_pong_us\":{:.1},\"ping_pong_cpu_us\":{:.1}}}",
         wall.as_secs_f64() * 1e3,
         (wall / links).as_secs_f64() * 1e6,
         (cpu / links).as_secs_f64() * 1e6,
         rss_bytes as f64 / 1024.0 / f64::from(links),
-        ping.as_secs_f64() * 1e6,
+        ping.0.as_secs_f64() * 1e6,
+        ping.1.as_secs_f64() * 1e6,
     )?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -33,7 +33,7 @@ mod tests;
 pub struct DialTarget {
     /// The peer's address and port; with the scope of a link-local IPv6 address.
     pub address: SocketAddr,
-    /// The local address to come from; `None` leaves it to the system.
+    /// The local address to come from, of the same family; `None` leaves it to the system.
     pub source: Option<IpAddr>,
 }
 
@@ -89,9 +89,17 @@ async fn connect(target: DialTarget) -> io::Result<TcpStream> {
     // Nagle's algorithm would hold every second small message back until the first is acknowledged.
     socket.set_nodelay(true)?;
     if let Some(source) = target.source {
-        socket.bind(SocketAddr::new(source, 0))?;
+        socket.bind(any_port(source, target.address))?;
     }
     socket.connect(target.address).await
+}
+
+/// A local address to dial from. A link-local one has meaning only with the interface by which the peer is reached.
+fn any_port(source: IpAddr, peer: SocketAddr) -> SocketAddr {
+    match (source, peer) {
+        (IpAddr::V6(source), SocketAddr::V6(peer)) => SocketAddrV6::new(source, 0, 0, peer.scope_id()).into(),
+        (source, _) => SocketAddr::new(source, 0),
+    }
 }
 
 /// The second half of [`dial`], over a connection that is already there.
@@ -186,6 +194,10 @@ fn check_response(response: Response<RecvStream>) -> Result<RecvStream, DialErro
             status: response.status().as_u16(),
             content: excerpt(content),
         }));
+    }
+    // A response that ends with its headers: the far end knows gRPC, but has no such service or does not want us.
+    if response.headers().contains_key("grpc-status") {
+        return Err(DialError::Breach(Breach::NoAnswer));
     }
     Ok(response.into_body())
 }

@@ -49,7 +49,12 @@ impl Deframer {
             return Ok(None);
         }
         self.bytes.advance(PREFIX);
-        Ok(Some(self.bytes.split_to(found).freeze()))
+        let message = self.bytes.split_to(found).freeze();
+        if self.bytes.is_empty() {
+            // Most links are idle most of the time: they hold no buffer then.
+            self.bytes = BytesMut::new();
+        }
+        Ok(Some(message))
     }
 }
 

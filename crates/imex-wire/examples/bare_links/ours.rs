@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use imex_core::hello::{Introduction, PROTOCOL_VERSION};
 use imex_core::{BootId, DomainToken, Hello, InstanceId, MapDigest, NodeId, PeerMessage};
@@ -9,7 +10,7 @@ use imex_wire::{DialTarget, Dialled, Link, LinkLimits, accept, dial};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::{Failure, Figures, Meter, PINGS, now};
+use crate::{Failure, Figures, Meter, PINGS};
 
 pub(crate) async fn measure(nodes: usize) -> Result<Figures, Failure> {
     let hello = Arc::new(hello()?);
@@ -60,13 +61,14 @@ async fn listen(listener: TcpListener, hello: Arc<Hello>, limits: LinkLimits) ->
     }
 }
 
-async fn ping(link: &mut Link) -> Result<std::time::Duration, Failure> {
-    let started = now();
+async fn ping(link: &mut Link) -> Result<(Duration, Duration), Failure> {
+    let meter = Meter::start()?;
     for number in 0..PINGS {
         link.sender.send(&PeerMessage::Ping(number.into()))?;
         link.receiver.recv().await?;
     }
-    Ok(started.elapsed() / PINGS)
+    let (wall, cpu, _) = meter.stop()?;
+    Ok((wall / PINGS, cpu / PINGS))
 }
 
 fn hello() -> Result<Hello, Failure> {

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::time::Duration;
 
 use imex_wire::proto::peer_client::PeerClient;
 use imex_wire::proto::peer_frame::Content;
@@ -15,7 +16,7 @@ use tokio_stream::{Stream, StreamExt};
 use tonic::transport::{Channel, Endpoint, Server};
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::{Failure, Figures, Meter, PINGS, now};
+use crate::{Failure, Figures, Meter, PINGS};
 
 #[derive(Debug)]
 struct Echo;
@@ -82,13 +83,14 @@ async fn open(address: SocketAddr) -> Result<Open, Failure> {
     Ok(Open { sender, receiver, _channel: channel })
 }
 
-async fn pings(link: &mut Open) -> Result<std::time::Duration, Failure> {
-    let started = now();
+async fn pings(link: &mut Open) -> Result<(Duration, Duration), Failure> {
+    let meter = Meter::start()?;
     for _ in 0..PINGS {
         link.sender.send(ping()).await?;
         link.receiver.message().await?.ok_or("no answer")?;
     }
-    Ok(started.elapsed() / PINGS)
+    let (wall, cpu, _) = meter.stop()?;
+    Ok((wall / PINGS, cpu / PINGS))
 }
 
 fn ping() -> PeerFrame {

@@ -31,6 +31,23 @@ async fn a_link_can_be_opened_to_any_grpc_server() {
 }
 
 #[tokio::test]
+async fn a_grpc_server_without_peer_links_is_told_from_a_lost_connection() {
+    let (listener, target) = listening().await;
+    let server = tonic::transport::Server::builder().add_service(PeerServer::new(Closed));
+    let server = tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+    let error = dialled(target).await.unwrap_err();
+    assert_eq!(error.failure(), DialFailure::Violation(Violation::NoHello), "{error:?}");
+    server.abort();
+}
+
+#[test]
+fn a_link_local_source_takes_the_interface_of_its_peer() {
+    let peer = SocketAddr::V6(SocketAddrV6::new("fe80::2".parse().unwrap(), 50_000, 0, 7));
+    let source = any_port("fe80::1".parse().unwrap(), peer);
+    assert_eq!(source.to_string(), "[fe80::1%7]:0");
+}
+
+#[tokio::test]
 async fn a_refusal_is_an_answer() {
     let (listener, target) = listening().await;
     let refusing = tokio::spawn(async move {
@@ -125,5 +142,21 @@ impl Peer for Mirror {
         request: tonic::Request<Streaming<PeerFrame>>,
     ) -> Result<tonic::Response<Self::LinkStream>, Status> {
         Ok(tonic::Response::new(request.into_inner()))
+    }
+}
+
+/// Takes no calls.
+#[derive(Debug)]
+struct Closed;
+
+#[tonic::async_trait]
+impl Peer for Closed {
+    type LinkStream = Streaming<PeerFrame>;
+
+    async fn link(
+        &self,
+        _: tonic::Request<Streaming<PeerFrame>>,
+    ) -> Result<tonic::Response<Self::LinkStream>, Status> {
+        Err(Status::unimplemented("no links here"))
     }
 }
