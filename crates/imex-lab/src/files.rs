@@ -56,6 +56,7 @@ pub(crate) fn settings(paths: &NodePaths, address: Ipv4Addr, port: u16) -> Vec<S
     [
         ("DAEMONIZE", "0".to_owned()),
         ("LOG_FILE_NAME", path(&paths.log)),
+        ("OPENIMEX_VERBOSE_LOG_FILE_NAME", path(&paths.verbose_log)),
         ("STATS_FILE_NAME", path(&paths.stats)),
         ("BIND_INTERFACE_IP", address.to_string()),
         ("SERVER_PORT", port.to_string()),

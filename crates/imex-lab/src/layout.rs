@@ -26,6 +26,8 @@ pub struct NodePaths {
     pub nodes_config: PathBuf,
     /// The daemon's log.
     pub log: PathBuf,
+    /// What the log's level held back, written on SIGHUP.
+    pub verbose_log: PathBuf,
     /// The daemon's command socket.
     pub socket: PathBuf,
     /// The daemon's statistics.
@@ -114,6 +116,7 @@ impl Layout {
             config: dir.join("config.cfg"),
             nodes_config: dir.join("nodes_config.cfg"),
             log: dir.join("imexd.log"),
+            verbose_log: dir.join("imexd-verbose.log"),
             socket: dir.join("imexd.sock"),
             stats: dir.join("stats"),
             persist: dir.join("persist"),

@@ -96,6 +96,8 @@ impl ControlSocket {
             drop(answer.send(Reply::Ended { killed }));
             drop(timeout(DEADLINE, askers.join_next()).await);
         }
+        // Gone already if the directory is.
+        drop(fs::remove_file(self.layout.control_socket()));
         Ok(ending)
     }
 }
