@@ -1,2 +1,7 @@
-//! placeholder
-fn main() {}
+//! The operator's tool, and under other names the programs that it brings along.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    imex::main(std::env::args_os().collect())
+}

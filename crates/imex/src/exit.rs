@@ -1,0 +1,139 @@
+//! The exit codes: what a script may rely on.
+
+use std::process::ExitCode;
+
+use serde::{Deserialize, Serialize};
+
+/// How a command ended. The numbers never change; new ones may come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "u8", from = "u8")]
+pub enum Exit {
+    /// It did what it was asked; for `wait` and `lab`: the domain is UP.
+    Done,
+    /// It failed in a way that has no number of its own.
+    Failed,
+    /// The command line is wrong.
+    Usage,
+    /// The configuration or the node map cannot be read.
+    Config,
+    /// The local daemon does not answer.
+    NoDaemon,
+    /// A member cannot be reached, or no longer.
+    Unreachable,
+    /// A member runs another driver or protocol version.
+    Version,
+    /// A member has another node map, or is not the node that the map has at its address.
+    Map,
+    /// A member's address belongs to another domain.
+    OtherDomain,
+    /// A member is not READY although it is connected.
+    NotReady,
+    /// The node map has another number of nodes than was demanded.
+    Members,
+    /// A member breaks the protocol.
+    Protocol,
+    /// The directory holds a lab that runs.
+    LabRuns,
+    /// The directory holds no lab, or one that has ended.
+    NoLab,
+    /// The lab has no node with that number.
+    NoSuchNode,
+    /// The node is not in the state that this takes: it runs already, or does not run.
+    NodeState,
+    /// A node's daemon has ended by itself.
+    NodeEnded,
+    /// The lab could not be made.
+    LabFailed,
+    /// It was interrupted before it was done.
+    Interrupted,
+}
+
+impl Exit {
+    /// All of them with their meaning, in order.
+    pub const TABLE: [(Exit, &str); 19] = [
+        (Exit::Done, "done; for wait and lab: the domain is UP"),
+        (Exit::Failed, "failed in another way"),
+        (Exit::Usage, "wrong command line"),
+        (Exit::Config, "configuration or node map cannot be read"),
+        (Exit::NoDaemon, "the local daemon does not answer"),
+        (Exit::Unreachable, "a member cannot be reached, or no longer"),
+        (Exit::Version, "a member runs another driver or protocol version"),
+        (Exit::Map, "a member has another node map"),
+        (Exit::OtherDomain, "a member's address belongs to another domain"),
+        (Exit::NotReady, "a member is connected but not READY"),
+        (Exit::Members, "the node map has another number of nodes"),
+        (Exit::Protocol, "a member breaks the protocol"),
+        (Exit::LabRuns, "the directory holds a lab that runs"),
+        (Exit::NoLab, "the directory holds no lab that runs"),
+        (Exit::NoSuchNode, "the lab has no such node"),
+        (Exit::NodeState, "the node runs already, or does not run"),
+        (Exit::NodeEnded, "a node's daemon has ended"),
+        (Exit::LabFailed, "the lab could not be made"),
+        (Exit::Interrupted, "interrupted before it was done"),
+    ];
+
+    /// The number.
+    pub const fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Config => 3,
+            Exit::NoDaemon => 10,
+            Exit::Unreachable => 11,
+            Exit::Version => 12,
+            Exit::Map => 13,
+            Exit::OtherDomain => 14,
+            Exit::NotReady => 15,
+            Exit::Members => 16,
+            Exit::Protocol => 17,
+            Exit::LabRuns => 20,
+            Exit::NoLab => 21,
+            Exit::NoSuchNode => 22,
+            Exit::NodeState => 23,
+            Exit::NodeEnded => 24,
+            Exit::LabFailed => 25,
+            Exit::Interrupted => 130,
+        }
+    }
+
+    /// The table as the help and the man page show it.
+    pub fn help() -> String {
+        let mut text = String::from("Exit codes:");
+        for (exit, meaning) in Exit::TABLE {
+            text.push_str(&format!("\n  {:>3}  {meaning}", exit.code()));
+        }
+        text
+    }
+}
+
+impl From<Exit> for u8 {
+    fn from(exit: Exit) -> Self {
+        exit.code()
+    }
+}
+
+impl From<u8> for Exit {
+    /// A number that is not in the list is a failure without a number of its own.
+    fn from(code: u8) -> Self {
+        let known = Exit::TABLE.iter().find(|(exit, _)| exit.code() == code);
+        known.map_or(Exit::Failed, |(exit, _)| *exit)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_rise_so_that_no_two_are_equal() {
+        let codes: Vec<u8> = Exit::TABLE.iter().map(|(exit, _)| exit.code()).collect();
+        assert!(codes.is_sorted_by(|a, b| a < b), "{codes:?}");
+    }
+}

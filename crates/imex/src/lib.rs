@@ -1,0 +1,21 @@
+//! The operator's tool: `imex wait`, `imex lab`.
+//!
+//! A command is a file that takes its options, asks whom it must, and writes what it found as text or JSON to a
+//! writer. Options are in [`cli`], exit codes in [`exit`]; nothing else ends the program or prints.
+//!
+//! The program carries the daemon and the control tool with it: called as `imexd` or `imexctl` it is that program.
+//! So `imex lab` needs no other file, and its daemons still go by their own name.
+
+pub mod cli;
+mod clock;
+mod diagnosis;
+pub mod exit;
+mod failure;
+mod lab;
+mod output;
+mod progress;
+mod run;
+mod wait;
+
+pub use cli::command;
+pub use run::main;

@@ -1,0 +1,94 @@
+//! What every command's output has in common.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::clock;
+use crate::failure::Failure;
+
+/// The version of the JSON documents. It rises when a field changes its meaning or goes, not when one comes.
+const SCHEMA_VERSION: u32 = 1;
+
+/// How a result is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema_version: u32,
+    /// When the document was written, RFC 3339.
+    time: String,
+    #[serde(flatten)]
+    body: &'a T,
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    error: &'a Failure,
+}
+
+/// Writes `body`, which is a struct or a map, as a JSON document.
+pub(crate) fn json(body: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    let document =
+        Document { schema_version: SCHEMA_VERSION, time: format!("{:.3}", clock::timestamp()), body };
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)
+}
+
+/// Writes a failure as a JSON document.
+pub(crate) fn error(failure: &Failure, out: &mut dyn Write) -> io::Result<()> {
+    json(&ErrorBody { error: failure }, out)
+}
+
+/// A duration as people say it, to two digits or the second.
+pub(crate) fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0 => format!("{} ms", time.as_millis()),
+        1..10 => format!("{:.1} s", time.as_secs_f64()),
+        10..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
+    }
+}
+
+/// A number of things: `1 node`, `2 nodes`.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
+/// Milliseconds, as JSON has them.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_get_coarser_as_they_grow() {
+        let told = [12, 1_234, 12_345, 123_456, 86_400_000].map(|ms| duration(Duration::from_millis(ms)));
+        assert_eq!(told, ["12 ms", "1.2 s", "12 s", "2 min", "24 h"]);
+    }
+
+    #[test]
+    fn every_document_says_its_version_and_its_time() {
+        let mut out = Vec::new();
+        error(&Failure::because(Exit::NoLab, "no"), &mut out).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!(document["schema_version"], 1);
+        document["time"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+        assert_eq!(document["error"]["exit_code"], 21);
+    }
+
+    use crate::exit::Exit;
+}
