@@ -102,7 +102,7 @@ fn any_port(source: IpAddr, peer: SocketAddr) -> SocketAddr {
     }
 }
 
-/// The second half of [`dial`], over a connection that is already there.
+/// The second half of [`dial()`], over a connection that is already there.
 pub async fn introduce(io: impl Io, hello: &Hello, limits: LinkLimits) -> Result<Dialled, DialError> {
     let wire = Wire::new(io);
     let handshake = http2().handshake(wire.clone()).await;

@@ -2,7 +2,7 @@
 //!
 //! * [`peer`] and [`command`] turn the checked types of `imex-core` into protobuf messages and back. Whatever comes
 //!   from outside passes through them; a value out of its bounds never reaches the core.
-//! * [`dial`] and [`accept`] open links between daemons; [`link`] carries messages over them.
+//! * [`dial()`] and [`accept()`] open links between daemons; [`link`] carries messages over them.
 //! * [`client`] and [`server`] are the two ends of the command service.
 //!
 //! Both are gRPC, and any gRPC client can talk to them. The peer links are driven directly on an HTTP/2 connection

@@ -77,3 +77,41 @@ impl Drop for Call {
         state.progress = Instant::now();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(10);
+    const LONG: Duration = Duration::from_secs(3600);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_whose_answer_is_not_taken_does_not_hold_the_connection() {
+        let activity = Arc::new(Activity::new());
+        let begun = Instant::now();
+        let _call = Activity::begin(&activity, Kind::Answer);
+        activity.stalled(PATIENCE).await;
+        assert!(begun.elapsed() < PATIENCE * 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_holds_the_connection_until_it_ends() {
+        let activity = Arc::new(Activity::new());
+        let watch = Activity::begin(&activity, Kind::Watch);
+        assert!(timeout(LONG, activity.stalled(PATIENCE)).await.is_err());
+        drop(watch);
+        assert!(timeout(LONG, activity.stalled(PATIENCE)).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_completed_call_gives_the_client_new_time() {
+        let activity = Arc::new(Activity::new());
+        for _ in 0..5 {
+            assert!(timeout(PATIENCE * 9 / 10, activity.stalled(PATIENCE)).await.is_err());
+            drop(Activity::begin(&activity, Kind::Answer));
+        }
+        assert!(timeout(LONG, activity.stalled(PATIENCE)).await.is_ok());
+    }
+}
