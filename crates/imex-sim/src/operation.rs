@@ -40,6 +40,9 @@ pub enum Operation {
     Duplicate(u16),
     /// Ends all streams between two hosts, as a middlebox does that lost its memory.
     Sever(Address, Address),
+    /// Puts a notice of leaving that names an earlier run at the first host on the second's stream to it: what a daemon
+    /// says that mixes up its runs, and what no honest one can.
+    StaleNotice(Address, Address),
     /// Makes every wire whole and fast, and every message come once.
     Heal,
     /// Puts another node map on a host.
@@ -100,6 +103,7 @@ impl fmt::Display for Operation {
             Operation::Slow(a, b, ms) => write!(f, "slow {a} {b} {ms}"),
             Operation::Duplicate(permille) => write!(f, "duplicate {permille}"),
             Operation::Sever(a, b) => write!(f, "sever {a} {b}"),
+            Operation::StaleNotice(a, b) => write!(f, "stale-notice {a} {b}"),
             Operation::Heal => f.write_str("heal"),
             Operation::Map(a, choice) => write!(f, "map {a} {}", map_word(*choice)),
             Operation::Token(a, token) => write!(f, "token {a} {token}"),
@@ -151,6 +155,7 @@ impl FromStr for Operation {
             "slow" => Operation::Slow(words.address()?, words.address()?, words.number("milliseconds")?),
             "duplicate" => Operation::Duplicate(words.number("a number out of a thousand")?),
             "sever" => Operation::Sever(words.address()?, words.address()?),
+            "stale-notice" => Operation::StaleNotice(words.address()?, words.address()?),
             "heal" => Operation::Heal,
             "map" => Operation::Map(words.address()?, words.map()?),
             "token" => Operation::Token(words.address()?, words.number("the number of a domain")?),

@@ -191,6 +191,19 @@ fn a_leaving_node_is_cleaned_up_once_and_its_successor_causes_no_second_time() {
 }
 
 #[test]
+fn a_notice_that_names_an_earlier_run_changes_nothing() {
+    let mut world = up(3);
+    apply(&mut world, Operation::Kill(a(1)));
+    apply(&mut world, Operation::Start(a(1)));
+    world.check_heals().unwrap();
+    let before = world.machine(a(0)).unwrap().changes();
+    apply(&mut world, Operation::StaleNotice(a(1), a(0)));
+    world.run_for(SECOND).unwrap();
+    assert_eq!(world.machine(a(0)).unwrap().changes(), before);
+    assert_eq!(reasons(&world, 0), [CleanUpReason::NewInstance]);
+}
+
+#[test]
 fn a_leaving_daemon_of_an_old_domain_changes_nothing_in_the_new_one_at_its_address() {
     let mut world = up(4);
     // The old daemon is stopped while its notice cannot get out; the host is given to the next job.

@@ -132,6 +132,10 @@ impl Draw {
                 self.put(Duration::ZERO, Operation::Duplicate(permille));
             }
             16 => self.misconfigure(host),
+            17 if self.chance.permille(500) => {
+                let other = self.other_than(host);
+                self.put(Duration::ZERO, Operation::StaleNotice(host, other));
+            }
             17 => self.put(Duration::ZERO, Operation::Redial(host)),
             18 => self.put(Duration::ZERO, Operation::AskTable(host)),
             _ => self.import(host),

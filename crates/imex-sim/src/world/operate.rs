@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use imex_core::{Input, Machine, NodeId, NodeState, Setup};
+use imex_core::{Input, Machine, NodeId, NodeState, PeerMessage, Setup};
 
 use super::World;
 use super::perform::Ending;
@@ -12,7 +12,7 @@ use crate::event::{Event, Packet};
 use crate::host::{MapFile, Process, Run, instance_id, introduce};
 use crate::invariants::{Pair, Violation};
 use crate::operation::Operation;
-use crate::stream::{Side, StreamKey};
+use crate::stream::{Side, Stage, StreamKey};
 use crate::{Address, MapChoice};
 
 impl World {
@@ -42,6 +42,7 @@ impl World {
             }
             Operation::Duplicate(permille) => self.network.duplicates = permille,
             Operation::Sever(a, b) if self.has(a) && self.has(b) => self.sever(a, b),
+            Operation::StaleNotice(a, b) if self.has(a) && self.has(b) => self.stale_notice(a, b),
             Operation::Heal => {
                 self.network.heal();
                 self.release_held();
@@ -64,6 +65,7 @@ impl World {
             | Operation::Redial(_)
             | Operation::AskTable(_)
             | Operation::Sever(..)
+            | Operation::StaleNotice(..)
             | Operation::Map(..)
             | Operation::Token(..)
             | Operation::Driver(..)
@@ -200,6 +202,23 @@ impl World {
             stream.travelling -= 1;
             let wire = self.network.wire(from, to);
             self.launch(held.stream, held.toward, held.packet, wire);
+        }
+    }
+
+    fn stale_notice(&mut self, from: Address, to: Address) {
+        let earlier = self.hosts[from.index()].runs.iter().rev().nth(1).map(|run| run.hello.instance());
+        let (Some(instance), Some(process)) = (earlier, &self.hosts[to.index()].process) else {
+            return;
+        };
+        let open = |key: &&StreamKey| {
+            **key != StreamKey::NONE && {
+                let stream = self.streams.get(**key);
+                stream.acceptor.address == from && stream.stage == Stage::Established
+            }
+        };
+        if let Some(key) = process.dialled.iter().find(open).copied() {
+            let notice = Packet::Message(PeerMessage::Leaving { instance });
+            self.launch(key, Side::Dialler, notice, crate::network::Wire::default());
         }
     }
 
