@@ -1,0 +1,117 @@
+//! Questions by tools, and clients that behave badly.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use imex_core::{DomainState, Evidence, LinkState, NodeState};
+use imex_wire::{CommandClient, Endpoint};
+
+use crate::support::{Rack, Stopwatch, block_on};
+
+#[test]
+fn a_node_tells_its_own_state_and_row() {
+    let rack = Rack::new(2);
+    let nodes = rack.start_all();
+    let status = nodes[1].status().unwrap();
+    assert_eq!(status.node.number(), 1);
+    assert_eq!(*status.address, rack.address(1).to_string());
+    assert_eq!(status.state, NodeState::Ready);
+    assert_eq!(&*status.version, "NO_GPU");
+    assert_eq!(&*status.software, env!("CARGO_PKG_VERSION"));
+    assert!(status.links.iter().all(|link| link.state == LinkState::Connected));
+}
+
+#[test]
+fn a_domain_is_shown_whole_with_its_evidence() {
+    let rack = Rack::new(3);
+    let mut nodes = rack.start_all();
+    nodes[2].kill();
+    nodes[0].await_link(2, LinkState::Recovering);
+    let table = nodes[0].table().unwrap();
+    assert_eq!(table.state, DomainState::Degraded);
+    assert_eq!(table.rows[0].evidence, Evidence::Own);
+    assert_eq!(table.rows[2].evidence, Evidence::NoAnswer);
+    assert_eq!(table.rows[2].links[0].state, LinkState::Invalid);
+}
+
+#[test]
+fn a_watch_gives_the_state_now_and_at_each_change() {
+    let rack = Rack::new(2);
+    let mut first = rack.start(0);
+    first.await_state(NodeState::Ready);
+    let socket = first.socket();
+    let second = block_on(async {
+        let mut client =
+            CommandClient::connect(&Endpoint::Unix(socket), Duration::from_secs(20)).await.unwrap();
+        let mut watch = client.watch_domain().await.unwrap();
+        assert_eq!(watch.next().await.unwrap().unwrap().state, DomainState::Degraded);
+        let second = rack.start(1);
+        while watch.next().await.unwrap().unwrap().state != DomainState::Up {}
+        second
+    });
+    drop(second);
+    first.kill();
+}
+
+#[test]
+fn over_tcp_the_same_is_answered_where_configured() {
+    let rack = Rack::new(1);
+    rack.set(0, "IMEX_CMD_ENABLED", 1);
+    rack.set(0, "IMEX_CMD_PORT", 50005);
+    rack.set(0, "IMEX_CMD_BIND_INTERFACE_IP", rack.address(0));
+    let mut node = rack.start(0);
+    node.await_state(NodeState::Ready);
+    let endpoint = Endpoint::Tcp((rack.address(0), 50005).into());
+    let status =
+        block_on(async { CommandClient::connect(&endpoint, Duration::from_secs(5)).await?.get_node().await });
+    assert_eq!(status.unwrap().state, NodeState::Ready);
+    node.stop();
+}
+
+#[test]
+fn without_the_key_no_port_is_open() {
+    let rack = Rack::new(1);
+    let mut node = rack.start(0);
+    node.await_state(NodeState::Ready);
+    assert!(TcpStream::connect((rack.address(0), 50005)).is_err());
+    node.stop();
+}
+
+#[test]
+fn clients_that_hang_or_talk_nonsense_delay_neither_peers_nor_others() {
+    let rack = Rack::new(2);
+    let first = rack.start(0);
+    first.await_state(NodeState::Ready);
+    // More than are served at once, so that some wait in the backlog.
+    let mut hanging: Vec<UnixStream> =
+        (0..12).map(|_| UnixStream::connect(first.socket()).unwrap()).collect();
+    for (n, stream) in hanging.iter_mut().enumerate() {
+        let nonsense = if n % 2 == 0 { b"GET / HTTP/1.1\r\n\r\n".as_slice() } else { &[0xff; 4096] };
+        // The daemon may have closed already.
+        let _ = stream.write_all(nonsense);
+    }
+    let watch = Stopwatch::start();
+    let second = rack.start(1);
+    second.await_domain(DomainState::Up);
+    first.await_domain(DomainState::Up);
+    assert!(watch.elapsed() < Duration::from_secs(10), "{:?}", watch.elapsed());
+    for mut stream in hanging {
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut answer = Vec::new();
+        // Reset or closed: either way the daemon did not keep it.
+        let _ = stream.read_to_end(&mut answer);
+    }
+}
+
+#[test]
+fn silent_clients_that_hold_every_place_are_put_out() {
+    let rack = Rack::new(1);
+    let mut node = rack.start(0);
+    node.await_state(NodeState::Ready);
+    let silent: Vec<UnixStream> = (0..40).map(|_| UnixStream::connect(node.socket()).unwrap()).collect();
+    node.await_state(NodeState::Ready);
+    drop(silent);
+    node.stop();
+}

@@ -1,0 +1,16 @@
+//! The daemon through its built binary: one file per subject, every node a real process on an address of its own.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+mod background;
+mod bad_files;
+mod command_service;
+mod hostile_peers;
+mod limits;
+mod logging;
+mod persistence;
+mod service_manager;
+mod signals;
+mod start_stop;
+mod support;
+mod two_nodes;
