@@ -170,9 +170,16 @@ impl Driver {
         {
             self.batch.push(event);
         }
-        self.pass_time();
+        let queue = self.queue_state();
+        // First what has come, then the time: a peer whose answer waits here is not silent.
         self.take_in_batch();
+        self.pass_time(queue);
         self.perform_all();
+    }
+
+    fn queue_state(&self) -> QueueState {
+        let waiting_since = self.batch.first().map(|queued| queued.at);
+        QueueState { depth: self.batch.len() + self.events.len(), waiting_since }
     }
 
     fn grant(&mut self, wish: Wish) {
@@ -192,7 +199,7 @@ impl Driver {
         others.into_iter().flatten().fold(self.stats_due, Moment::min)
     }
 
-    fn pass_time(&mut self) {
+    fn pass_time(&mut self, queue: QueueState) {
         let now = self.clock.now();
         if self.machine.poll_timeout().is_some_and(|(at, _)| at <= now) {
             self.machine.handle_timeout(now);
@@ -204,8 +211,6 @@ impl Driver {
         }
         if self.stats_due <= now {
             self.stats_due = now + self.stats_file.interval();
-            let oldest = self.batch.first().map_or(Duration::ZERO, |queued| now.since(queued.at));
-            let queue = QueueState { depth: self.batch.len() + self.events.len(), oldest };
             self.stats_file.write(&self.stats.take_block(queue, now));
         }
         if self.alive_due.is_some_and(|due| due <= now) {

@@ -5,16 +5,21 @@ use std::io;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use thiserror::Error;
 
-/// Descriptors that do not depend on the map: standard streams, log files, listeners, the runtime's own, command clients,
-/// and connections that have not introduced themselves yet.
-const BESIDES_PEERS: u64 = 64;
+use crate::command;
+use crate::peer::accept::SPARE_CONNECTIONS;
+
+/// Standard streams, files, listeners, signals, the runtime's own, and the resolver's.
+const OWN: u64 = 24;
+
+/// Connections that do not depend on the map: to the peers' door beyond one per node, and to both command listeners.
+const CONNECTIONS: u64 = (SPARE_CONNECTIONS + 2 * command::CONNECTIONS) as u64;
 
 /// Streams per node of the map: the one this daemon dials and the one it accepts.
 const PER_NODE: u64 = 2;
 
 /// The descriptors that a daemon needs for a map of `nodes` nodes.
 pub(crate) fn needed(nodes: usize) -> u64 {
-    PER_NODE * nodes as u64 + BESIDES_PEERS
+    PER_NODE * nodes as u64 + CONNECTIONS + OWN
 }
 
 /// Why this process cannot serve a node map.
@@ -72,8 +77,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rack_fits_the_usual_soft_limit_and_many_racks_do_not() {
-        assert_eq!(needed(18), 100);
-        assert!(needed(18) < 1024 && needed(576) > 1024);
+    fn eight_racks_fit_the_usual_soft_limit_and_many_racks_do_not() {
+        assert_eq!(needed(18), 2 * 18 + 32 + 30 + 24);
+        assert!(needed(144) < 1024 && needed(576) > 1024);
     }
 }

@@ -89,9 +89,12 @@ impl PersistFile {
         Ok(Recalled::Importers(importers))
     }
 
-    /// Replaces its content. When this returns, the content survives a crash of the machine; at no time does a reader
-    /// see half of it.
+    /// Replaces its content; without importers there is no file. When this returns, the content survives a crash of
+    /// the machine; at no time does a reader see half of it.
     pub(crate) fn record(&self, importers: &BTreeSet<NodeId>) -> Result<(), PersistError> {
+        if importers.is_empty() {
+            return self.clear();
+        }
         self.replace(&self.content(importers)).map_err(|source| self.failed_to("write", source))
     }
 
@@ -144,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_recorded_is_recalled_until_it_is_cleared() {
+    fn what_was_recorded_is_recalled_until_nobody_is_left() {
         let dir = tempfile::tempdir().unwrap();
         let file = persist_file(dir.path(), &["a", "b", "c"]);
         assert_eq!(file.recall().unwrap(), Recalled::Nothing);
@@ -152,8 +155,7 @@ mod tests {
         file.record(&importers).unwrap();
         assert_eq!(file.recall().unwrap(), Recalled::Importers(importers));
         file.record(&BTreeSet::new()).unwrap();
-        assert_eq!(file.recall().unwrap(), Recalled::Importers(BTreeSet::new()));
-        file.clear().unwrap();
+        assert_eq!(file.recall().unwrap(), Recalled::Nothing);
         file.clear().unwrap();
         assert_eq!(file.recall().unwrap(), Recalled::Nothing);
     }
@@ -178,7 +180,6 @@ mod tests {
     fn a_damaged_line_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let file = persist_file(dir.path(), &["a", "b"]);
-        file.record(&BTreeSet::new()).unwrap();
         for line in ["Node 7: a", "Node 0: b", "Node x: a", "nonsense"] {
             fs::write(file.path(), format!("{}\n{line}\n", file.key())).unwrap();
             let error = file.recall().unwrap_err();

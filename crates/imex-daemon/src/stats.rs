@@ -107,8 +107,8 @@ pub(crate) struct Passage {
 pub(crate) struct QueueState {
     /// How many inputs wait.
     pub(crate) depth: usize,
-    /// How long the oldest of them has waited.
-    pub(crate) oldest: Duration,
+    /// Since when the oldest of them waits.
+    pub(crate) waiting_since: Option<Moment>,
 }
 
 impl Stats {
@@ -136,7 +136,7 @@ impl Stats {
     pub(crate) fn take_block(&mut self, queue: QueueState, now: Moment) -> String {
         let seconds = now.since(self.since).as_secs_f64().round();
         let block = Block {
-            queues: Queues { processor: QueueBlock::from(queue) },
+            queues: Queues { processor: QueueBlock::of(queue, now) },
             incoming: blocks(&self.incoming),
             outgoing: blocks(&self.outgoing),
             since_start: self.counters.iter().map(|(counter, n)| (*counter, n.to_string())).collect(),
@@ -197,11 +197,12 @@ struct MessageBlock {
     avg_total_time_millis: f64,
 }
 
-impl From<QueueState> for QueueBlock {
-    fn from(queue: QueueState) -> Self {
+impl QueueBlock {
+    fn of(queue: QueueState, now: Moment) -> Self {
+        let oldest = queue.waiting_since.map_or(Duration::ZERO, |since| now.since(since));
         QueueBlock {
             queue_depth: queue.depth.to_string(),
-            oldest_duration_millis: u64::try_from(queue.oldest.as_millis()).unwrap_or(u64::MAX),
+            oldest_duration_millis: u64::try_from(oldest.as_millis()).unwrap_or(u64::MAX),
         }
     }
 }
@@ -239,7 +240,7 @@ mod tests {
         stats.count(Counter::CleanUps);
         stats.received(MessageKind::Ping, passage([0, 1, 3]));
         stats.received(MessageKind::Ping, passage([0, 3, 4]));
-        let queue = QueueState { depth: 2, oldest: Duration::from_millis(7) };
+        let queue = QueueState { depth: 2, waiting_since: Some(at(29_993)) };
         let expected = r#"Performance statistics for last 30 seconds  : {
  "QueueStats": {
   "ProcessorQueue": {
