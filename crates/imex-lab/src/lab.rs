@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use imex_core::{DomainState, DomainSummary};
+use imex_core::{DomainState, DomainSummary, DomainTable};
 use imex_wire::{ClientError, DomainStatus, Endpoint};
 use tempfile::TempDir;
 use thiserror::Error;
@@ -20,6 +20,9 @@ use crate::clock::now;
 use crate::layout::{Layout, NodePaths, Ownership};
 use crate::process::{End, Life, NodeProcess, NodeSignal};
 use crate::watch::{WatchError, ask_domain, watch_until};
+
+/// How often a table is asked for while one waits for something in it.
+const TABLE_CHECK: Duration = Duration::from_millis(50);
 
 /// A rack of real daemons on this machine. Dropping it ends them all at once.
 #[derive(Debug)]
@@ -238,6 +241,31 @@ impl Lab {
             false => ControlFlow::Continue(()),
         };
         Ok(watch_until(&self.endpoint(node), deadline, judge).await?)
+    }
+
+    /// Waits until the table that a node's daemon gives satisfies `hoped_for`, and returns it. It is asked for again
+    /// at each change that the daemon tells, and now and then: single links change without a word.
+    pub async fn wait_table(
+        &self,
+        node: usize,
+        deadline: Duration,
+        hoped_for: impl Fn(&DomainTable) -> bool,
+    ) -> Result<DomainTable, WaitError> {
+        let end = now() + deadline;
+        let mut known = self.wait_until(node, deadline, |_| true).await?;
+        loop {
+            let table = self.table(node).await?.table;
+            if hoped_for(&table) {
+                return Ok(table);
+            }
+            let left = end.saturating_duration_since(now());
+            let changed = self.wait_until(node, left.min(TABLE_CHECK), |summary| *summary != known).await;
+            match changed {
+                Ok(summary) => known = summary,
+                Err(error) if left <= TABLE_CHECK => return Err(error),
+                Err(_) => {}
+            }
+        }
     }
 
     /// The domain as a node's daemon knows it.

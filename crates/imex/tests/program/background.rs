@@ -1,5 +1,6 @@
 //! `imex lab up`, `status`, `kill`, `start`, `down`.
 
+use std::fs;
 use std::process::Command;
 
 use crate::program::{Background, redactions, run, transcript, until};
@@ -48,6 +49,13 @@ fn the_control_tool_of_the_lab_reads_any_nodes_configuration() {
     let document: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(document["status"], "UP");
     assert_eq!(document["nodes"].as_object().unwrap().len(), 4);
+}
+
+#[test]
+fn the_daemons_processes_are_called_imexd() {
+    let lab = Background::up(2);
+    let names = lab.daemons().into_iter().map(|pid| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["imexd\n", "imexd\n"]);
 }
 
 #[test]

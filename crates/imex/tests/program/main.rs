@@ -6,6 +6,7 @@
 
 mod background;
 mod foreground;
+mod library;
 mod misuse;
 mod orphans;
 mod program;
