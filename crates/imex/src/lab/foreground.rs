@@ -16,6 +16,9 @@ use crate::failure::{Failure, Stop};
 use crate::output::Format;
 use crate::run::block_on;
 
+/// The node that people are invited to kill, if there are as many.
+const EXAMPLE: usize = 5;
+
 /// Runs the command.
 pub(crate) fn run(args: &LabArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     block_on(own_and_show(args, out))?
@@ -79,7 +82,8 @@ async fn show(
     if !args.once && format == Format::Text {
         let dir = lab.layout().dir().display();
         writeln!(out, "try: {dir}/bin/imexctl -c {dir}/node-0/config.cfg -N")?;
-        writeln!(out, "     imex lab kill 5 --dir {dir}; imex lab status --dir {dir}")?;
+        let node = args.rack.nodes.saturating_sub(1).min(EXAMPLE);
+        writeln!(out, "     imex lab kill {node} --dir {dir}; imex lab status --dir {dir}")?;
         writeln!(out, "Ctrl-C ends the lab")?;
         out.flush()?;
     }
