@@ -2,11 +2,13 @@
 //!
 //! A function returns when all is well and panics when it is not.
 
+mod command_answer;
 mod config_file;
 mod machine;
 mod node_map;
 mod peer_frame;
 
+pub use command_answer::command_answer;
 pub use config_file::config_file;
 pub use machine::machine;
 pub use node_map::node_map;

@@ -58,11 +58,7 @@ impl Node {
     fn new(script: &mut Script<'_>) -> Result<Self> {
         let setup = script.setup()?;
         let machine = Machine::new(setup).expect("the script's own hello fits its map");
-        Ok(Node {
-            machine,
-            now: Moment::ZERO,
-            dialled: vec![0; NODES.into()],
-        })
+        Ok(Node { machine, now: Moment::ZERO, dialled: vec![0; NODES.into()] })
     }
 
     fn handle(&mut self, input: Input) {
@@ -118,25 +114,11 @@ impl Script<'_> {
             0 => Grace::Forever,
             seconds => Grace::For(Duration::from_secs(u64::from(seconds) - 1)),
         };
-        let hello = hello(Introduction {
-            node,
-            ..introduction()
-        });
+        let hello = hello(Introduction { node, ..introduction() });
         let importers = self.nodes()?;
-        let timing = Timing {
-            grace,
-            ..Timing::default()
-        };
+        let timing = Timing { grace, ..Timing::default() };
         let security = self.below(2)? == 1;
-        Ok(Setup {
-            map: map(),
-            hello,
-            quorum,
-            importers,
-            timing,
-            security,
-            seed: self.below(255)?.into(),
-        })
+        Ok(Setup { map: map(), hello, quorum, importers, timing, security, seed: self.below(255)?.into() })
     }
 
     fn input(&mut self, dialled: &[u32]) -> Result<Input> {
@@ -145,11 +127,7 @@ impl Script<'_> {
             1 => Input::GpuReady,
             2 => {
                 let (peer, attempt) = self.dial(dialled)?;
-                Input::DialFailed {
-                    peer,
-                    attempt,
-                    why: self.dial_failure()?,
-                }
+                Input::DialFailed { peer, attempt, why: self.dial_failure()? }
             }
             3 => {
                 let (peer, attempt) = self.dial(dialled)?;
@@ -157,29 +135,17 @@ impl Script<'_> {
             }
             4 | 5 => {
                 let (peer, attempt) = self.dial(dialled)?;
-                Input::Answered {
-                    peer,
-                    attempt,
-                    answer: self.answer()?,
-                }
+                Input::Answered { peer, attempt, answer: self.answer()? }
             }
             6 | 7 => Input::Arrived {
                 serial: self.below(32)?.into(),
                 hello: self.hello()?,
                 source: self.source()?,
             },
-            8 | 9 => Input::Received {
-                stream: self.stream(dialled)?,
-                message: self.message()?,
-            },
-            10 => Input::Closed {
-                stream: self.stream(dialled)?,
-                why: self.closure()?,
-            },
+            8 | 9 => Input::Received { stream: self.stream(dialled)?, message: self.message()? },
+            10 => Input::Closed { stream: self.stream(dialled)?, why: self.closure()? },
             11 => Input::ImportersChanged(self.nodes()?),
-            12 => Input::TableAsked {
-                ticket: self.below(40)?.into(),
-            },
+            12 => Input::TableAsked { ticket: self.below(40)?.into() },
             _ => match self.below(16)? {
                 0 => Input::Leave,
                 1 => Input::Start,
@@ -203,10 +169,7 @@ impl Script<'_> {
 
     fn nodes(&mut self) -> Result<BTreeSet<NodeId>> {
         let bits = self.below(64)?;
-        Ok((0..6)
-            .filter(|bit| bits >> bit & 1 == 1)
-            .map(NodeId::new)
-            .collect())
+        Ok((0..6).filter(|bit| bits >> bit & 1 == 1).map(NodeId::new).collect())
     }
 
     /// A dial that was made, mostly.
@@ -224,10 +187,7 @@ impl Script<'_> {
             let (peer, attempt) = self.dial(dialled)?;
             StreamId::Dialled { peer, attempt }
         } else {
-            StreamId::Accepted {
-                peer: self.claimed()?,
-                serial: self.below(32)?.into(),
-            }
+            StreamId::Accepted { peer: self.claimed()?, serial: self.below(32)?.into() }
         })
     }
 
@@ -279,23 +239,15 @@ impl Script<'_> {
     }
 
     fn closure(&mut self) -> Result<Closure> {
-        Ok(if self.below(3)? == 0 {
-            Closure::Violation(Violation::Malformed)
-        } else {
-            Closure::Reset
-        })
+        Ok(if self.below(3)? == 0 { Closure::Violation(Violation::Malformed) } else { Closure::Reset })
     }
 
     fn message(&mut self) -> Result<PeerMessage> {
         Ok(match self.below(8)? {
             0 => PeerMessage::Ping(self.0.arbitrary()?),
             1 => PeerMessage::Pong(self.0.arbitrary()?),
-            2 => PeerMessage::Leaving {
-                instance: InstanceId::new(self.below(4)?.into()),
-            },
-            3 => PeerMessage::RowRequest {
-                question: self.0.arbitrary()?,
-            },
+            2 => PeerMessage::Leaving { instance: InstanceId::new(self.below(4)?.into()) },
+            3 => PeerMessage::RowRequest { question: self.0.arbitrary()? },
             4 => PeerMessage::Row {
                 question: self.below(8)?.into(),
                 state: self.state()?,
@@ -310,35 +262,18 @@ impl Script<'_> {
     }
 
     fn state(&mut self) -> Result<NodeState> {
-        const STATES: [NodeState; 4] = [
-            NodeState::Ready,
-            NodeState::WaitingForPeers,
-            NodeState::ShuttingDown,
-            NodeState::Unavailable,
-        ];
+        const STATES: [NodeState; 4] =
+            [NodeState::Ready, NodeState::WaitingForPeers, NodeState::ShuttingDown, NodeState::Unavailable];
         Ok(STATES[usize::from(self.below(4)?)])
     }
 
     /// A row of any length: a peer decides what it sends.
     fn links(&mut self) -> Result<Vec<LinkReport>> {
-        let connected = LinkReport {
-            state: LinkState::Connected,
-            cause: None,
-            since: Duration::MAX,
-        };
-        let lost = LinkReport {
-            state: LinkState::Disconnected,
-            cause: Some(Cause::Silent),
-            since: Duration::ZERO,
-        };
+        let connected = LinkReport { state: LinkState::Connected, cause: None, since: Duration::MAX };
+        let lost =
+            LinkReport { state: LinkState::Disconnected, cause: Some(Cause::Silent), since: Duration::ZERO };
         (0..self.below(7)?)
-            .map(|_| {
-                Ok(if self.below(2)? == 0 {
-                    connected.clone()
-                } else {
-                    lost.clone()
-                })
-            })
+            .map(|_| Ok(if self.below(2)? == 0 { connected.clone() } else { lost.clone() }))
             .collect()
     }
 }

@@ -6,9 +6,5 @@ use imex_wire::{decode_frame, encode_frame};
 pub fn peer_frame(bytes: &[u8]) {
     let Ok(frame) = decode_frame(bytes) else { return };
     let written = encode_frame(&frame);
-    assert_eq!(
-        decode_frame(&written).as_ref(),
-        Ok(&frame),
-        "what we write is what we read"
-    );
+    assert_eq!(decode_frame(&written).as_ref(), Ok(&frame), "what we write is what we read");
 }
