@@ -65,6 +65,8 @@ enum Reach {
     AtLeast(f64),
     /// It is measured to compare others with it.
     Baseline,
+    /// That it comes to an end is what is to be reached.
+    Done,
 }
 
 /// What a measurement is told.
@@ -167,6 +169,7 @@ impl Reach {
             Reach::AtMost(value) => format!("≤ {}", unit.text(value)),
             Reach::AtLeast(value) => format!("≥ {}", unit.text(value)),
             Reach::Baseline => "–".to_owned(),
+            Reach::Done => "done".to_owned(),
         }
     }
 
@@ -176,6 +179,7 @@ impl Reach {
             Reach::AtLeast(value) if median >= value => "met",
             Reach::AtMost(_) | Reach::AtLeast(_) => "MISSED",
             Reach::Baseline => "baseline",
+            Reach::Done => "met",
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Checks that read the repository and compile nothing.
+//! Checks that need no further compilation: they read the repository.
 
 mod arrows;
+mod exit_codes;
 mod paths;
 mod style;
 
@@ -10,9 +11,10 @@ use crate::report::Report;
 type Check = fn() -> Result<Vec<String>, TaskError>;
 
 /// Each check with what it looks at. A check returns its findings, sorted.
-const CHECKS: [(&str, Check); 3] = [
+const CHECKS: [(&str, Check); 4] = [
     ("crate arrows", arrows::findings),
     ("paths named in documents", paths::findings),
+    ("exit codes", exit_codes::findings),
     ("style", style::findings),
 ];
 

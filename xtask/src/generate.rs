@@ -40,6 +40,7 @@ fn programs() -> Vec<Documented> {
     vec![
         Documented { command: imex_daemon::args::Args::command(), section: "8" },
         Documented { command: imex_ctl::args::command(), section: "1" },
+        Documented { command: imex::command(), section: "1" },
     ]
 }
 

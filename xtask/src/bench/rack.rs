@@ -52,7 +52,7 @@ impl Rack {
 
     /// Lets time pass while the listeners listen.
     pub(super) fn pass(&mut self, time: Duration) {
-        self.runtime.block_on(sleep(time));
+        self.runtime.block_on(async { sleep(time).await });
     }
 
     /// Lets the rack come to rest.

@@ -20,12 +20,14 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("imex-daemon", &["imex-config", "imex-core", "imex-wire"]),
     ("imex-ctl", &["imex-config", "imex-core", "imex-wire"]),
     ("imex-lab", &["imex-config", "imex-core", "imex-wire"]),
+    // `cargo run --bin imex` builds no other program, and the lab needs the daemon: called `imexd`, imex is one.
     (
         "imex",
         &[
             "imex-config",
             "imex-core",
             "imex-ctl",
+            "imex-daemon",
             "imex-host",
             "imex-lab",
             "imex-slurm",
