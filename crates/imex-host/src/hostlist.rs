@@ -5,7 +5,8 @@
 //! terms, with zero padding kept.
 //!
 //! The rules are those that `scontrol show hostnames` of Slurm 26.05 shows: an open range `[3-]` is its first number,
-//! a `]` that nothing opened is part of the name, a range has at most [`MAX_RANGE`] numbers.
+//! a `]` that nothing opened is part of the name and so is a `[` before another one, blanks before a number count for
+//! its width, a range has at most [`MAX_RANGE`] numbers.
 
 mod compress;
 
@@ -65,9 +66,6 @@ pub enum HostListFault {
     /// `[` without `]`.
     #[error("`[` is never closed")]
     Unclosed,
-    /// `[` between `[` and `]`.
-    #[error("`[` inside of brackets")]
-    Nested,
     /// Something else than a number where a range needs one.
     #[error("a number is missing")]
     NoNumber,
@@ -207,6 +205,10 @@ impl<'t> Reader<'t> {
                 parts.push(Part::Text(text.to_owned()));
             }
             match self.rest().first() {
+                Some(b'[') if self.opens_another() => {
+                    self.position += 1;
+                    parts.push(Part::Text("[".to_owned()));
+                }
                 Some(b'[') => {
                     let start = self.position;
                     let ranges = self.ranges()?;
@@ -222,6 +224,11 @@ impl<'t> Reader<'t> {
         Ok(if parts.is_empty() { None } else { Some(Term { parts, hosts }) })
     }
 
+    /// If the next bracket behind this `[` opens again.
+    fn opens_another(&self) -> bool {
+        self.rest()[1..].iter().find(|byte| matches!(byte, b'[' | b']')) == Some(&b'[')
+    }
+
     /// From `[` to past `]`.
     fn ranges(&mut self) -> Result<Vec<Range>, HostListError> {
         let open = self.position;
@@ -235,7 +242,6 @@ impl<'t> Reader<'t> {
                     self.position += 1;
                     return Ok(ranges);
                 }
-                Some(b'[') => return Err(self.fault(HostListFault::Nested)),
                 Some(_) => return Err(self.fault(HostListFault::NoNumber)),
                 None => return Err(HostListError { position: open, what: HostListFault::Unclosed }),
             }
@@ -244,7 +250,12 @@ impl<'t> Reader<'t> {
 
     fn range(&mut self, open: usize) -> Result<Range, HostListError> {
         let start = self.position;
-        let (low, width) = self.number(open)?;
+        let (low, mut width) = self.number(open)?;
+        let blanks = self.rest().iter().take_while(|byte| **byte == b' ').count();
+        if self.rest().get(blanks) == Some(&b'-') {
+            self.position += blanks;
+            width += blanks;
+        }
         if self.rest().first() != Some(&b'-') {
             return Ok(Range { low, high: low, width });
         }
@@ -265,6 +276,10 @@ impl<'t> Reader<'t> {
 
     fn number(&mut self, open: usize) -> Result<(u64, usize), HostListError> {
         let start = self.position;
+        self.skip(|byte| byte == b' ');
+        if self.rest().first() == Some(&b'+') {
+            self.position += 1;
+        }
         let digits = self.skip(|byte| byte.is_ascii_digit());
         let fault = |what| HostListError { position: start, what };
         match digits.len() {
@@ -274,7 +289,7 @@ impl<'t> Reader<'t> {
             0 => Err(fault(HostListFault::NoNumber)),
             1..=MAX_DIGITS => {
                 let number = digits.parse().map_err(|_| fault(HostListFault::TooLong))?;
-                Ok((number, digits.len()))
+                Ok((number, self.position - start))
             }
             _ => Err(fault(HostListFault::TooLong)),
         }
