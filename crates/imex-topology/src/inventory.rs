@@ -9,6 +9,7 @@ mod merge;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use imex_host::{FabricId, NoFabric};
 use serde::Serialize;
@@ -37,7 +38,7 @@ pub struct Evidence {
     /// Which kind of source said it.
     pub source: SourceKind,
     /// Where: a file, a command, an address.
-    pub from: String,
+    pub from: Arc<str>,
     /// The line in it, from 1, if it has lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,

@@ -1,18 +1,37 @@
 //! Which nodes share an NVLink fabric, and the topology that Slurm should be given for it.
 //!
-//! Sources ([`source`]) say where nodes are; they become one [`Inventory`]. [`generate`] makes [`Topologies`] of it,
-//! with names that stay; [`render`] writes them as `topology.yaml` or `topology.conf`. [`lint`] judges a file that
-//! someone else may have written, as slurmctld would and beyond; [`diff`] says what changes between two.
+//! Sources ([`source`]) say where nodes are; [`merge`] makes one [`Inventory`] of them. [`generate`] makes
+//! [`Topologies`] of it, with names that stay; [`render`] writes them as `topology.yaml` or `topology.conf`. [`lint`]
+//! judges a file that someone else may have written, as slurmctld would and beyond; [`diff`] says what changes between
+//! two; [`node_map`] gives the members of a node's domain.
 //!
 //! Nothing here runs a program, opens a connection, reads a clock or prints. Parsers take arbitrary text and never
-//! panic; each source's `parse` is an entry point for fuzzing.
+//! panic; each source's `parse`, and [`lint::lint`], are entry points for fuzzing.
 
+pub mod bench;
+pub mod corpus;
+pub mod diff;
+pub mod generate;
 pub mod inventory;
+pub mod lint;
 pub mod model;
+pub mod naming;
+pub mod node_map;
+pub mod render;
+pub mod source;
 pub mod version;
+mod written;
+mod yaml;
 
+pub use diff::Diff;
+pub use generate::Generated;
 pub use inventory::{
     BlockKey, Disagreement, Evidence, Inventory, Merged, Placement, SourceKind, SourceReport, merge,
 };
-pub use model::{Block, BlockSizes, BlockTopology, Switch, Topologies, Topology, TopologyKind, TreeTopology};
+pub use model::{
+    Block, BlockSizes, BlockTopology, ClusterDefault, NodeSet, Switch, Topologies, Topology, TopologyKind,
+    TreeTopology,
+};
+pub use source::SourceError;
 pub use version::SlurmVersion;
+pub use written::Form;

@@ -69,6 +69,10 @@ impl Merged {
     }
 
     fn add(&mut self, report: SourceReport) {
+        if self.inventory.nodes.is_empty() {
+            self.inventory = report.into();
+            return;
+        }
         let names = self.match_blocks(&report);
         for (node, mut entry) in report.nodes {
             let own = names_of(&entry.placement, &names);

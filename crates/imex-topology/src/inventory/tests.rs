@@ -65,7 +65,7 @@ fn report(source: SourceKind, text: &str) -> SourceReport {
 }
 
 fn evidence(source: SourceKind) -> Evidence {
-    Evidence { source, from: "here".to_owned(), line: None }
+    Evidence { source, from: "here".into(), line: None }
 }
 
 fn shown(merged: &Merged) -> String {

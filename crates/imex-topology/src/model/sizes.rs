@@ -1,7 +1,7 @@
 //! The sizes by which slurmctld places jobs: a base and steps of it, each the base times a power of two.
 
-/// Checked sizes: rising, each the first times a power of two. None at all means that slurmctld takes the size of the
-/// smallest block and every step.
+/// Checked sizes, rising, each once: the base, then the base times powers of two. None at all means that slurmctld takes
+/// the size of the smallest block and every step.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct BlockSizes {
     sizes: Vec<usize>,
@@ -10,56 +10,58 @@ pub struct BlockSizes {
 /// Why slurmctld refuses sizes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizesError {
-    /// Zero is no size.
-    #[error("a block size of 0")]
-    Zero,
-    /// A size is not larger than the one before it.
-    #[error("block size {size} does not follow {before} in rising order")]
-    NotRising {
+    /// Zero, or more than [`BlockSizes::MAX`].
+    #[error("block size {size} is outside of 1 to {}", BlockSizes::MAX)]
+    Range {
         /// The size.
         size: usize,
-        /// The one before.
-        before: usize,
     },
     /// A size is not the base times a power of two.
     #[error("block size {size} is not {base} times a power of two")]
     NotAStep {
         /// The size.
         size: usize,
-        /// The base.
+        /// The base: the size that was given first.
         base: usize,
     },
 }
 
 impl BlockSizes {
-    /// Checks sizes.
+    /// The largest size that Slurm holds.
+    pub const MAX: usize = 65_535;
+
+    /// Checks sizes, of which the first is the base.
     ///
     /// # Errors
     ///
     /// The first reason why slurmctld would refuse them.
-    pub fn new(sizes: Vec<usize>) -> Result<Self, SizesError> {
+    pub fn new(mut sizes: Vec<usize>) -> Result<Self, SizesError> {
         let Some(&base) = sizes.first() else { return Ok(BlockSizes::default()) };
-        if base == 0 {
-            return Err(SizesError::Zero);
-        }
-        for pair in sizes.windows(2) {
-            let (before, size) = (pair[0], pair[1]);
-            if size <= before {
-                return Err(SizesError::NotRising { size, before });
+        for &size in &sizes {
+            if !(1..=BlockSizes::MAX).contains(&size) {
+                return Err(SizesError::Range { size });
             }
-            if size % base != 0 || !(size / base).is_power_of_two() {
+            if !BlockSizes::is_step(base, size) {
                 return Err(SizesError::NotAStep { size, base });
             }
         }
+        sizes.sort_unstable();
+        sizes.dedup();
         Ok(BlockSizes { sizes })
     }
 
-    /// The base and the steps that so many blocks of at least the base size can fill: base, base × 2, base × 4 ….
+    /// If `size` is `base` times a power of two.
+    pub fn is_step(base: usize, size: usize) -> bool {
+        size.checked_rem(base) == Some(0) && (size / base).is_power_of_two()
+    }
+
+    /// The base and the steps that so many blocks can fill: Slurm joins two, four, eight … blocks for a step, whatever
+    /// their sizes. A base of 0 gives no sizes.
     pub fn steps(base: usize, blocks: usize) -> Self {
-        let steps = std::iter::successors(Some(1_usize), |factor| factor.checked_mul(2));
+        let factors = std::iter::successors(Some(1_usize), |factor| factor.checked_mul(2));
         let sizes =
-            steps.take_while(|factor| *factor <= blocks.max(1)).map_while(|factor| base.checked_mul(factor));
-        BlockSizes { sizes: if base == 0 { Vec::new() } else { sizes.collect() } }
+            factors.take_while(|factor| *factor <= blocks.max(1)).map(|factor| base.saturating_mul(factor));
+        BlockSizes { sizes: sizes.take_while(|size| (1..=BlockSizes::MAX).contains(size)).collect() }
     }
 
     /// The base, if sizes are given.
@@ -78,16 +80,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_rising_steps_of_the_base_are_sizes() {
-        for good in [vec![], vec![18], vec![18, 36], vec![18, 72], vec![1, 2, 8]] {
-            assert_eq!(BlockSizes::new(good.clone()).unwrap().as_slice(), good);
+    fn sizes_are_steps_of_the_first_in_any_order() {
+        let cases = [
+            (vec![], vec![]),
+            (vec![18], vec![18]),
+            (vec![18, 72, 36, 18], vec![18, 36, 72]),
+            (vec![1, 2, 8], vec![1, 2, 8]),
+            (vec![65_535], vec![65_535]),
+        ];
+        for (given, held) in cases {
+            assert_eq!(BlockSizes::new(given).unwrap().as_slice(), held);
         }
         let cases = [
-            (vec![0], "a block size of 0"),
+            (vec![0], "block size 0 is outside of 1 to 65535"),
+            (vec![65_536], "block size 65536 is outside of 1 to 65535"),
             (vec![18, 54], "block size 54 is not 18 times a power of two"),
             (vec![18, 19], "block size 19 is not 18 times a power of two"),
-            (vec![36, 18], "block size 18 does not follow 36 in rising order"),
-            (vec![18, 18], "block size 18 does not follow 18 in rising order"),
+            (vec![36, 18], "block size 18 is not 36 times a power of two"),
         ];
         for (bad, why) in cases {
             assert_eq!(BlockSizes::new(bad).unwrap_err().to_string(), why);
@@ -101,5 +110,6 @@ mod tests {
         assert_eq!(steps(18, 2), [18, 36]);
         assert_eq!(steps(18, 7), [18, 36, 72]);
         assert_eq!(steps(0, 7), [0; 0]);
+        assert_eq!(steps(18, 5_556).last(), Some(&36_864));
     }
 }

@@ -1,0 +1,116 @@
+//! How long the parts take on a large cluster. Run by `cargo xtask bench topology`, never as a test.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use imex_host::{CliqueId, FabricId};
+
+use crate::diff::diff;
+use crate::generate::{Options, generate};
+use crate::inventory::{BlockKey, Evidence, Placement, SourceKind, SourceReport, merge};
+use crate::lint::{Context, lint};
+use crate::model::{NodeSet, Topologies};
+use crate::render;
+use crate::source::topology_file;
+use crate::written::Form;
+
+/// The nodes of an NVL72 rack.
+const RACK: usize = 18;
+
+/// How often each part runs; the median counts.
+const RUNS: usize = 5;
+
+/// One measured part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What was done.
+    pub what: &'static str,
+    /// With how many nodes.
+    pub nodes: usize,
+    /// With how many blocks.
+    pub blocks: usize,
+    /// How long it took: the median.
+    pub time: Duration,
+    /// How long it may take, where that is promised.
+    pub reach: Option<Duration>,
+}
+
+/// Measures every part with 1,000, 10,000 and 100,000 nodes.
+pub fn run() -> Vec<Row> {
+    [1_000, 10_000, 100_000].into_iter().flat_map(rows).collect()
+}
+
+fn rows(nodes: usize) -> Vec<Row> {
+    let largest = nodes >= 100_000;
+    let blocks = nodes.div_ceil(RACK);
+    let row = |what, time, reach: u64| Row {
+        what,
+        nodes,
+        blocks,
+        time,
+        reach: largest.then(|| Duration::from_millis(reach)),
+    };
+    let report = report(nodes);
+    let options = Options::default();
+    let text = |report: SourceReport| {
+        let merged = merge([report]);
+        let made = generate(&merged.inventory, &options, None).expect("there are blocks");
+        let mut text = Vec::new();
+        render::yaml(&made.topologies, &[], &mut text).expect("memory takes it");
+        String::from_utf8(text).expect("text is written")
+    };
+    let yaml = text(report.clone());
+    let old = parsed(&yaml);
+    let new = parsed(&yaml.replacen("- block: ", "- block: new-", 3));
+    let context =
+        Context { nodes: Some(report.nodes.keys().cloned().collect::<NodeSet>()), ..Context::default() };
+    vec![
+        row("generate: merge, name, size, write", median(|| report.clone(), text), 150),
+        row(
+            "lint: read and judge, with slurm.conf's nodes",
+            median(|| (), |()| lint(&yaml, Form::Yaml, &context)),
+            100,
+        ),
+        row("diff of two", median(|| (), |()| diff(&old, &new)), 100),
+    ]
+}
+
+fn parsed(yaml: &str) -> Topologies {
+    topology_file::parse(yaml, Form::Yaml).expect("what is written can be read")
+}
+
+/// What the GPUs of so many nodes say.
+fn report(nodes: usize) -> SourceReport {
+    let mut report = SourceReport::default();
+    let mut name = String::new();
+    for node in 0..nodes {
+        let cluster = format!("5b1e6f4e-8d3a-4c0b-9a52-{:012x}", node / RACK + 1);
+        let cluster = cluster.parse().expect("a UUID is written");
+        let key = BlockKey::Fabric(FabricId { cluster, clique: CliqueId(32_766) });
+        let evidence = Evidence { source: SourceKind::Nvml, from: "bench".into(), line: Some(node + 1) };
+        name.clear();
+        write!(name, "node{:06}", node + 1).expect("a string takes it");
+        report.place(name.as_str(), Placement::Block(key), evidence);
+    }
+    report
+}
+
+/// The median time of the second function over what the first makes.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a measurement of this machine; nothing else here reads the clock"
+)]
+fn median<I, O>(prepare: impl Fn() -> I, measured: impl Fn(I) -> O) -> Duration {
+    let mut times: Vec<Duration> = (0..RUNS)
+        .map(|_| {
+            let input = prepare();
+            let start = Instant::now();
+            let output = measured(input);
+            let time = start.elapsed();
+            drop(output);
+            time
+        })
+        .collect();
+    times.sort_unstable();
+    times[RUNS / 2]
+}

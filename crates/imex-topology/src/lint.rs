@@ -1,0 +1,118 @@
+//! Judges a topology file: what slurmctld refuses is an error, what it loads although it is wrong a warning.
+//!
+//! [`lint`] never stops at the first finding if it can read on. Its verdict [`Report::verdict`] is meant to be that of
+//! slurmctld 26.05, and is held against it over hundreds of generated files ([`corpus`](crate::corpus)).
+
+mod blocks;
+mod context;
+pub mod rules;
+mod trees;
+
+use std::fmt;
+
+use serde::Serialize;
+
+pub use context::{Context, Group, Queue};
+pub use rules::Rule;
+
+use crate::written::{self, Form, Written};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// It works, but perhaps not as meant.
+    Warning,
+    /// It does not work.
+    Error,
+}
+
+/// One breach of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The line, from 1; `None` if it is about the whole file or about what is not there.
+    pub line: Option<usize>,
+    /// What is wrong, with its values: a lower-case fragment.
+    pub what: String,
+}
+
+/// If slurmctld loads a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It loads the file, perhaps with warnings.
+    Loads,
+    /// It refuses the file.
+    Refuses,
+}
+
+/// All findings, by line.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Report {
+    /// The findings.
+    pub findings: Vec<Finding>,
+}
+
+/// Judges the text of a file of this form.
+pub fn lint(text: &str, form: Form, context: &Context) -> Report {
+    let mut report = Report::default();
+    let written = written::read(text, form, &mut report.findings);
+    context.judge_version(form, &mut report.findings);
+    judge(&written, context, &mut report.findings);
+    report.findings.sort_by(|a, b| (a.line, a.rule.id, &a.what).cmp(&(b.line, b.rule.id, &b.what)));
+    report.findings.dedup();
+    report
+}
+
+fn judge(written: &Written, context: &Context, findings: &mut Vec<Finding>) {
+    written.judge_names(findings);
+    for topology in &written.topologies {
+        match &topology.kind {
+            written::Kind::Block(block) => blocks::judge(topology, block, findings),
+            written::Kind::Tree(tree) => trees::judge(tree, findings),
+            written::Kind::Flat | written::Kind::Other { .. } | written::Kind::Missing => {}
+        }
+    }
+    context.judge(written, findings);
+}
+
+impl Report {
+    /// If slurmctld loads the file, as far as the file itself decides.
+    pub fn verdict(&self) -> Verdict {
+        let refused = self.findings.iter().any(|finding| finding.rule.id < "T100");
+        if refused { Verdict::Refuses } else { Verdict::Loads }
+    }
+
+    /// The worst finding.
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.rule.severity).max()
+    }
+}
+
+impl Finding {
+    /// A breach of `rule` at a line.
+    pub(crate) fn at(rule: &'static Rule, line: impl Into<Option<usize>>, what: impl Into<String>) -> Self {
+        Finding { rule, line: line.into(), what: what.into() }
+    }
+}
+
+impl Severity {
+    /// The word for people.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests;
