@@ -7,11 +7,9 @@ use std::sync::Arc;
 use imex_config::settings::Process;
 use imex_config::{Overrides, Problems, Security, Settings, Strictness, ThisMachine};
 use imex_core::{Hello, Machine, NodeId, machine};
-use imex_wire::LinkLimits;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
-use tokio::sync::Semaphore;
 
 use crate::args::Args;
 use crate::clock::Clock;
@@ -134,14 +132,7 @@ impl Start<'_> {
         let stats_file = StatsFile::open(&settings.stats, &settings.log, &self.logging);
         self.report_running(&stats_file)?;
         let book = AddressBook::new(settings, port);
-        let dialler = Dialler {
-            hello: Arc::clone(&hello),
-            source: settings.bind.address,
-            limits: LinkLimits::for_nodes(settings.map.len()),
-            shape: book.shape(),
-            look_ups: Arc::new(Semaphore::new(LOOK_UPS)),
-            outlet: outlet.clone(),
-        };
+        let dialler = Dialler::new(settings, book.shape(), Arc::clone(&hello), outlet.clone());
         let (desk, publication) = Desk::open(unstarted(&hello, &settings.map), machine.domain());
         let command_service = tokio::spawn(listeners.serve(Arc::new(desk)));
         tokio::spawn(Door::new(listener, settings.map.len(), outlet.clone()).keep());
@@ -179,7 +170,7 @@ impl Start<'_> {
             hello: Arc::clone(hello),
             quorum: self.settings.quorum,
             importers: recall(persist),
-            timing: self.settings.timing,
+            timing: self.settings.timing.paced(self.settings.map.len()),
             security: false,
             // Any part of a random number is a random number.
             seed: u64::try_from(hello.instance().number() >> 64).unwrap_or_default(),

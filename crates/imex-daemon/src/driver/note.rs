@@ -13,6 +13,10 @@ use crate::stats::{Counter, Stats};
 /// How a line begins that says that two nodes do not have the same map.
 const MAP_MISMATCH: &str = "Node configuration mapping mismatch";
 
+/// How many refusals are written in one run of the daemon, so that whoever reaches the port cannot fill the log by
+/// giving ever new reasons. The statistics count all.
+const REFUSALS: u32 = 1000;
+
 /// Where refusals of nodes that the map does not have are remembered, all together.
 const STRANGER: NodeId = NodeId::new(u16::MAX);
 
@@ -22,12 +26,13 @@ pub(super) struct NoteLog {
     map: NodeMap,
     // Why each node of the map was last refused, and everybody else: a refused peer comes again every few seconds.
     refused: BTreeMap<NodeId, Cause>,
+    refusals: u32,
 }
 
 impl NoteLog {
     /// For a map.
     pub(super) fn new(map: NodeMap) -> Self {
-        NoteLog { map, refused: BTreeMap::new() }
+        NoteLog { map, refused: BTreeMap::new(), refusals: 0 }
     }
 
     /// Records a note and counts what is counted of notes.
@@ -59,6 +64,9 @@ impl NoteLog {
                 tracing::debug!(
                     "Two answers from the address of node {peer} contradict each other; it is asked again"
                 );
+            }
+            Note::Paused { seconds: 0 } => {
+                tracing::debug!("This process did not run for part of a second");
             }
             Note::Paused { seconds } => {
                 tracing::warn!(
@@ -122,7 +130,9 @@ impl NoteLog {
 
     fn refused(&mut self, claimed: NodeId, instance: InstanceId, cause: &Cause) {
         let slot = if claimed.index() < self.map.len() { claimed } else { STRANGER };
-        let news = self.refused.insert(slot, cause.clone()).as_ref() != Some(cause);
+        let differs = self.refused.insert(slot, cause.clone()).as_ref() != Some(cause);
+        let news = differs && self.refusals < REFUSALS;
+        self.refusals += u32::from(news);
         match Meaning::of(cause) {
             _ if !news => {
                 tracing::debug!(%instance, "Refused a connection of node {claimed} because {cause}")

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use imex_config::Settings;
 use imex_core::input::DialFailure;
 use imex_core::{Hello, NodeId};
 use imex_wire::{DialTarget, Dialled, LinkLimits};
@@ -23,21 +24,28 @@ const TRIED_ADDRESSES: usize = 4;
 /// What all dials of one daemon have in common.
 #[derive(Debug)]
 pub(crate) struct Dialler {
-    /// This daemon's introduction.
-    pub(crate) hello: Arc<Hello>,
-    /// The address to come from: peers check it against their map.
-    pub(crate) source: IpAddr,
-    /// What a link may hold.
-    pub(crate) limits: LinkLimits,
-    /// What addresses need besides themselves.
-    pub(crate) shape: AddressShape,
-    /// Bounds the look-ups at [`LOOK_UPS`].
-    pub(crate) look_ups: Arc<Semaphore>,
-    /// Where results go.
-    pub(crate) outlet: Outlet,
+    hello: Arc<Hello>,
+    // Peers check it against their map.
+    source: IpAddr,
+    limits: LinkLimits,
+    shape: AddressShape,
+    look_ups: Arc<Semaphore>,
+    outlet: Outlet,
 }
 
 impl Dialler {
+    /// Dials come from the configured address and introduce this daemon by `hello`; results go to `outlet`.
+    pub(crate) fn new(settings: &Settings, shape: AddressShape, hello: Arc<Hello>, outlet: Outlet) -> Self {
+        Dialler {
+            hello,
+            source: settings.bind.address,
+            limits: LinkLimits::for_nodes(settings.map.len()),
+            shape,
+            look_ups: Arc::new(Semaphore::new(LOOK_UPS)),
+            outlet,
+        }
+    }
+
     /// Dials once and reports how it ended. Dropping the future gives the dial up.
     pub(crate) async fn dial(self: Arc<Self>, peer: NodeId, attempt: u32, route: Route) {
         let end = self.try_route(peer, route).await.map(Box::new);
