@@ -107,7 +107,8 @@ impl Logging {
         logging
     }
 
-    /// Writes text that is no record, such as a block of statistics, to where the records go.
+    /// Writes text that is no record, such as a block of statistics, to where the records go. The journal knows only
+    /// records, so there it is one.
     pub(crate) fn write_raw(&self, text: &str) {
         self.0.output.write(text);
     }
@@ -164,10 +165,9 @@ impl Output {
     fn write(&self, text: &str) {
         match self {
             Output::File(file) => lock(file).write(text),
+            Output::Journal(_) => tracing::info!("{}", text.trim_end()),
             // A closed standard error leaves nowhere to report to.
-            Output::Journal(_) | Output::Stderr => {
-                let _ = io::stderr().write_all(text.as_bytes());
-            }
+            Output::Stderr => _ = io::stderr().write_all(text.as_bytes()),
         }
     }
 }
