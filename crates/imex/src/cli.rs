@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 
 use crate::exit::Exit;
 use crate::output::Format;
+use crate::topology::TopologyArgs;
 
 /// The longest `--timeout`. A prolog that waits for longer has been forgotten, and clocks do not overflow.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     /// Every node has a loopback address and files of its own. Without a subcommand the lab runs in the foreground:
     /// it shows the table that `imexctl -N` prints, then waits; Ctrl-C ends it.
     Lab(LabArgs),
+    /// Find which nodes share an NVLink fabric, and keep Slurm's topology true to it
+    Topology(TopologyArgs),
 }
 
 /// Whose domain to wait for, and for how long.
@@ -191,6 +194,7 @@ impl Cli {
     pub(crate) fn format(&self) -> Format {
         let json = match &self.command {
             Command::Wait(args) => args.json,
+            Command::Topology(args) => args.command.json(),
             Command::Lab(args) => match &args.command {
                 None => args.json,
                 Some(LabCommand::Up(up)) => up.lab.json,
@@ -210,7 +214,7 @@ pub(crate) fn format(json: bool) -> Format {
 }
 
 /// A time with a unit, or a plain number of seconds.
-fn timeout(text: &str) -> Result<Duration, String> {
+pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
     let wrong = || "not a time: write it as 500ms, 60s or 2m".to_owned();
     let time = match text.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),

@@ -44,13 +44,27 @@ pub enum Exit {
     NodeEnded,
     /// The lab could not be made.
     LabFailed,
+    /// A topology has errors.
+    TopologyErrors,
+    /// Two topologies differ.
+    TopologyDiffers,
+    /// Sources disagree about where nodes are.
+    SourcesDisagree,
+    /// A source or a topology cannot be read.
+    SourceUnreadable,
+    /// The node is in no NVLink fabric.
+    NoFabric,
+    /// A GPU of the node has not completed its registration with the fabric yet.
+    FabricPending,
+    /// A GPU of the node has failed to register with the fabric, or its GPUs disagree.
+    FabricFailed,
     /// It was interrupted before it was done.
     Interrupted,
 }
 
 impl Exit {
     /// All of them with their meaning, in order.
-    pub const TABLE: [(Exit, &str); 19] = [
+    pub const TABLE: [(Exit, &str); 26] = [
         (Exit::Done, "done; for wait and lab: the domain is UP"),
         (Exit::Failed, "failed in another way"),
         (Exit::Usage, "wrong command line"),
@@ -69,6 +83,13 @@ impl Exit {
         (Exit::NodeState, "the node runs already, or does not run"),
         (Exit::NodeEnded, "a node's daemon has ended"),
         (Exit::LabFailed, "the lab could not be made"),
+        (Exit::TopologyErrors, "the topology has errors"),
+        (Exit::TopologyDiffers, "the topologies differ"),
+        (Exit::SourcesDisagree, "sources disagree about where nodes are"),
+        (Exit::SourceUnreadable, "a source or a topology cannot be read"),
+        (Exit::NoFabric, "the node is in no NVLink fabric"),
+        (Exit::FabricPending, "a GPU has not registered with the fabric yet"),
+        (Exit::FabricFailed, "a GPU failed to register with the fabric"),
         (Exit::Interrupted, "interrupted before it was done"),
     ];
 
@@ -93,6 +114,13 @@ impl Exit {
             Exit::NodeState => 23,
             Exit::NodeEnded => 24,
             Exit::LabFailed => 25,
+            Exit::TopologyErrors => 30,
+            Exit::TopologyDiffers => 31,
+            Exit::SourcesDisagree => 32,
+            Exit::SourceUnreadable => 33,
+            Exit::NoFabric => 34,
+            Exit::FabricPending => 35,
+            Exit::FabricFailed => 36,
             Exit::Interrupted => 130,
         }
     }

@@ -38,6 +38,12 @@ impl Failure {
         Failure { exit, message: message.into(), hint: None }
     }
 
+    /// The same, about something with this name.
+    pub(crate) fn about(mut self, name: &str) -> Self {
+        self.message = format!("{name}: {}", self.message);
+        self
+    }
+
     /// With what to do about it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -1,4 +1,4 @@
-//! The operator's tool: `imex wait`, `imex lab`.
+//! The operator's tool: `imex wait`, `imex lab`, `imex topology`.
 //!
 //! A command is a file that takes its options, asks whom it must, and writes what it found as text or JSON to a
 //! writer. Options are in [`cli`], exit codes in [`exit`]; nothing else ends the program or prints.
@@ -15,6 +15,7 @@ mod lab;
 mod output;
 mod progress;
 mod run;
+mod topology;
 mod wait;
 
 pub use cli::command;

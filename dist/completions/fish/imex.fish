@@ -28,6 +28,7 @@ complete -c imex -n "__fish_imex_needs_command" -s h -l help -d 'Print help'
 complete -c imex -n "__fish_imex_needs_command" -s V -l version -d 'Print version'
 complete -c imex -n "__fish_imex_needs_command" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
 complete -c imex -n "__fish_imex_needs_command" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
+complete -c imex -n "__fish_imex_needs_command" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
 complete -c imex -n "__fish_imex_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand wait" -s c -l config -d 'Configuration file of the local daemon' -r -F
 complete -c imex -n "__fish_imex_using_subcommand wait" -l timeout -d 'How long to wait, for instance 500ms, 60s, 2m' -r
@@ -90,12 +91,70 @@ complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcomman
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "start" -d 'Start a node that has ended'
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "down" -d 'End all nodes and the lab; its files stay'
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab help" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab help" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "generate" -d 'Write Slurm\'s topology for what the sources say'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "lint" -d 'Judge a topology file as slurmctld would, and beyond'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "diff" -d 'Tell what changes between two topology files, by node and block'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "identify" -d 'Print this node\'s fabric identity as one line of JSON'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "collect" -d 'Gather identities of many nodes, one line each'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l source -d 'Where nodes are, the most trusted source first; may be repeated' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l ec2-name -d 'By which of its names Slurm knows an EC2 instance: dns, id or tag:KEY' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l feature -d 'The feature or comment that names a node\'s block, with a star for the name' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l previous -d 'The file that is in use: its names, order and other topologies stay' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l name -d 'Name of the topology' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l names -d 'How new blocks of an NVLink fabric are named' -r -f -a "key\t'UUID and clique id'
+short\t'The first digits of the UUID and the clique id'"
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l sizes -d 'Block sizes, the base first, for instance 18,36; inferred if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l flat -d 'Add a flat topology of this name for partitions with nodes outside of blocks' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l slurm-version -d 'The Slurm that reads the file; before 25.05 it is a topology.conf' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l json -d 'Print JSON: the file\'s text and what should be known of it'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l form -d 'What the file is, if its name does not tell' -r -f -a "yaml\t'topology.yaml'
+conf\t'topology.conf'"
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l slurm-conf -d 'Judge nodes and partitions with this slurm.conf' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l slurm-version -d 'Judge for this version of Slurm' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l strict -d 'Take warnings for errors'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from diff" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l nvidia-smi -d 'Read the text of nvidia-smi -q, or CSV with fabric columns, instead of asking nvidia-smi; - for standard input' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l node -d 'The name that Slurm knows the node by; its host name up to the first dot if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -l srun -d 'Run identify on these nodes with srun' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -l timeout -d 'How long srun may take, for instance 500ms, 60s, 2m' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l source -d 'Where nodes are, the most trusted source first; may be repeated' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l ec2-name -d 'By which of its names Slurm knows an EC2 instance: dns, id or tag:KEY' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l feature -d 'The feature or comment that names a node\'s block, with a star for the name' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l node -d 'The node' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l scope -d 'Whose domain it is' -r -f -a "domain\t'All nodes of the NVLink domain'
+partition\t'The nodes of the NVLink partition'"
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l addresses -d 'Write the addresses that scontrol show nodes --json tells instead of names' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "generate" -d 'Write Slurm\'s topology for what the sources say'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "lint" -d 'Judge a topology file as slurmctld would, and beyond'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Tell what changes between two topology files, by node and block'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "identify" -d 'Print this node\'s fabric identity as one line of JSON'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "collect" -d 'Gather identities of many nodes, one line each'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab topology help" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab topology help" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab topology help" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab topology help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "up" -d 'Start a lab in the background and wait until its domain is UP'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "own" -d 'Own a lab: what `up` starts in the background'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "status" -d 'Tell how the nodes and the domain fare'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "kill" -d 'Send a signal to a node'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "start" -d 'Start a node that has ended'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "down" -d 'End all nodes and the lab; its files stay'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "generate" -d 'Write Slurm\'s topology for what the sources say'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "lint" -d 'Judge a topology file as slurmctld would, and beyond'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "diff" -d 'Tell what changes between two topology files, by node and block'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "identify" -d 'Print this node\'s fabric identity as one line of JSON'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "collect" -d 'Gather identities of many nodes, one line each'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'

@@ -75,7 +75,8 @@ fn nodes(block: &WrittenBlocks, findings: &mut Vec<Finding>) -> Vec<usize> {
             let what = format!("block `{}` has {nodes}, which block `{other}` has as well", name.text);
             findings.push(Finding::at(&rules::TWO_BLOCKS, *line, what));
         }
-        if nodes.is_empty() {
+        let unread = |finding: &Finding| finding.rule == &rules::BAD_HOSTLIST && finding.line == Some(*line);
+        if nodes.is_empty() && !findings.iter().any(unread) {
             findings.push(Finding::at(
                 &rules::EMPTY_BLOCK,
                 *line,

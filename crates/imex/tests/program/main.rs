@@ -10,4 +10,5 @@ mod library;
 mod misuse;
 mod orphans;
 mod program;
+mod topology;
 mod wait;

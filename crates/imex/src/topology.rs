@@ -1,0 +1,32 @@
+//! `imex topology`: where nodes are, and what Slurm should know of it.
+//!
+//! Each command is a file: it reads, asks [`imex_topology`], and writes what it found.
+
+mod args;
+mod collect;
+mod diff;
+mod files;
+mod generate;
+mod identify;
+mod lint;
+mod node_map;
+mod sources;
+
+use std::io::Write;
+
+pub(crate) use args::{TopologyArgs, TopologyCommand};
+
+use crate::exit::Exit;
+use crate::failure::Stop;
+
+/// Runs a command.
+pub(crate) fn run(command: &TopologyCommand, out: &mut dyn Write) -> Result<Exit, Stop> {
+    match command {
+        TopologyCommand::Generate(args) => generate::run(args, out),
+        TopologyCommand::Lint(args) => lint::run(args, out),
+        TopologyCommand::Diff(args) => diff::run(args, out),
+        TopologyCommand::Identify(args) => identify::run(args, out),
+        TopologyCommand::Collect(args) => collect::run(args, out),
+        TopologyCommand::NodeMap(args) => node_map::run(args, out),
+    }
+}

@@ -1,0 +1,213 @@
+//! The command line of `imex topology`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use imex_topology::{BlockSizes, SlurmVersion};
+
+use super::sources::SourceArg;
+use crate::exit::Exit;
+
+/// What to do with topologies.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = Exit::help())]
+pub(crate) struct TopologyArgs {
+    #[command(subcommand)]
+    pub(crate) command: TopologyCommand,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum TopologyCommand {
+    /// Write Slurm's topology for what the sources say
+    ///
+    /// Blocks keep the names and the order that they have in the previous file. Where sources disagree nothing is
+    /// written: every node that they disagree about is named.
+    Generate(GenerateArgs),
+    /// Judge a topology file as slurmctld would, and beyond
+    ///
+    /// What slurmctld refuses is an error, what it loads although it is wrong a warning.
+    Lint(LintArgs),
+    /// Tell what changes between two topology files, by node and block
+    Diff(DiffArgs),
+    /// Print this node's fabric identity as one line of JSON
+    ///
+    /// The identity is the pair of cluster UUID and clique id that all GPUs agree about; without one the reason
+    /// stands there, and the exit code tells its kind.
+    Identify(IdentifyArgs),
+    /// Gather identities of many nodes, one line each
+    Collect(CollectArgs),
+    /// Print the node map of a node whose domain is not made for each job
+    ///
+    /// The text is the same on each member.
+    NodeMap(NodeMapArgs),
+}
+
+/// Where placements come from.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SourceArgs {
+    /// Where nodes are, the most trusted source first; may be repeated
+    ///
+    /// KIND is inventory (a file of blocks), nvml (lines of identify, or a directory of such files), ec2 (saved
+    /// output of aws ec2 describe-instance-topology, describe-instances, describe-capacity-blocks), slurm (a
+    /// topology.yaml, a topology.conf or the output of scontrol show topology) or features (the output of scontrol
+    /// show nodes --json). FILE may be - for standard input.
+    #[arg(long = "source", value_name = "KIND:FILE", required = true)]
+    pub(crate) sources: Vec<SourceArg>,
+    /// By which of its names Slurm knows an EC2 instance: dns, id or tag:KEY
+    #[arg(long, value_name = "NAME", default_value = "dns", value_parser = super::sources::name_by)]
+    pub(crate) ec2_name: imex_topology::source::aws_json::NameBy,
+    /// The feature or comment that names a node's block, with a star for the name
+    #[arg(long, value_name = "PATTERN", default_value = "nvl-*")]
+    pub(crate) feature: imex_topology::source::features::Pattern,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct GenerateArgs {
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+    /// The file that is in use: its names, order and other topologies stay
+    #[arg(long, value_name = "FILE")]
+    pub(crate) previous: Option<PathBuf>,
+    /// Name of the topology
+    #[arg(long, value_name = "NAME", default_value = "nvlink")]
+    pub(crate) name: String,
+    /// How new blocks of an NVLink fabric are named
+    #[arg(long, value_enum, default_value = "key")]
+    pub(crate) names: NamesArg,
+    /// Block sizes, the base first, for instance 18,36; inferred if not given
+    #[arg(long, value_name = "SIZES", value_parser = sizes)]
+    pub(crate) sizes: Option<BlockSizes>,
+    /// Add a flat topology of this name for partitions with nodes outside of blocks
+    #[arg(long, value_name = "NAME")]
+    pub(crate) flat: Option<String>,
+    /// The Slurm that reads the file; before 25.05 it is a topology.conf
+    #[arg(long, value_name = "VERSION", default_value_t = SlurmVersion::NEWEST)]
+    pub(crate) slurm_version: SlurmVersion,
+    /// Print JSON: the file's text and what should be known of it
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// [`Names`](imex_topology::naming::Names) by its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NamesArg {
+    /// UUID and clique id
+    Key,
+    /// The first digits of the UUID and the clique id
+    Short,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LintArgs {
+    /// topology.yaml, topology.conf, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// What the file is, if its name does not tell
+    #[arg(long, value_enum)]
+    pub(crate) form: Option<FormArg>,
+    /// Judge nodes and partitions with this slurm.conf
+    #[arg(long, value_name = "FILE")]
+    pub(crate) slurm_conf: Option<PathBuf>,
+    /// Judge for this version of Slurm
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) slurm_version: Option<SlurmVersion>,
+    /// Take warnings for errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// [`Form`](imex_topology::Form) by its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormArg {
+    /// topology.yaml
+    Yaml,
+    /// topology.conf
+    Conf,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// The file before: topology.yaml, topology.conf or the output of scontrol show topology
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+    /// The file after
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct IdentifyArgs {
+    /// Read the text of nvidia-smi -q, or CSV with fabric columns, instead of asking nvidia-smi; - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nvidia_smi: Option<PathBuf>,
+    /// The name that Slurm knows the node by; its host name up to the first dot if not given
+    #[arg(long, value_name = "NAME", env = "SLURMD_NODENAME")]
+    pub(crate) node: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CollectArgs {
+    /// Files with lines of identify, or directories of them; - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "srun", conflicts_with = "srun")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Run identify on these nodes with srun
+    #[arg(long, value_name = "NODES")]
+    pub(crate) srun: Option<String>,
+    /// How long srun may take, for instance 500ms, 60s, 2m
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::cli::timeout)]
+    pub(crate) timeout: std::time::Duration,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct NodeMapArgs {
+    #[command(flatten)]
+    pub(crate) sources: SourceArgs,
+    /// The node
+    #[arg(long, value_name = "NAME")]
+    pub(crate) node: String,
+    /// Whose domain it is
+    #[arg(long, value_enum)]
+    pub(crate) scope: ScopeArg,
+    /// Write the addresses that scontrol show nodes --json tells instead of names
+    #[arg(long, value_name = "FILE")]
+    pub(crate) addresses: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// [`Scope`](imex_topology::node_map::Scope) by its word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScopeArg {
+    /// All nodes of the NVLink domain
+    Domain,
+    /// The nodes of the NVLink partition
+    Partition,
+}
+
+impl TopologyCommand {
+    /// If the answer is to be JSON.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            TopologyCommand::Generate(args) => args.json,
+            TopologyCommand::Lint(args) => args.json,
+            TopologyCommand::Diff(args) => args.json,
+            TopologyCommand::NodeMap(args) => args.json,
+            // Their lines are JSON; a failure is for people.
+            TopologyCommand::Identify(_) | TopologyCommand::Collect(_) => false,
+        }
+    }
+}
+
+fn sizes(text: &str) -> Result<BlockSizes, String> {
+    let sizes =
+        text.split(',').map(|size| size.trim().parse().map_err(|_| format!("`{size}` is not a size")));
+    let sizes: Vec<usize> = sizes.collect::<Result<_, _>>()?;
+    BlockSizes::new(sizes).map_err(|error| error.to_string())
+}

@@ -1,0 +1,67 @@
+//! `imex topology node-map`: the node map of a domain that is not made for each job.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use imex_topology::node_map::{NodeMapError, Scope, members, text};
+use serde::{Deserialize, Serialize};
+
+use super::args::{NodeMapArgs, ScopeArg};
+use super::{files, sources};
+use crate::cli::format;
+use crate::exit::Exit;
+use crate::failure::{Failure, Stop};
+use crate::output::{self, Format};
+
+/// What was found.
+#[derive(Debug, Serialize)]
+struct Map<'a> {
+    node: &'a str,
+    members: Vec<&'a str>,
+    /// The text of nodes_config.cfg.
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Shown {
+    nodes: Vec<ShownNode>,
+}
+
+#[derive(Deserialize)]
+struct ShownNode {
+    name: String,
+    address: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &NodeMapArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
+    let merged = sources::inventory(&args.sources)?;
+    sources::agreed(&merged)?;
+    let scope = match args.scope {
+        ScopeArg::Domain => Scope::Domain,
+        ScopeArg::Partition => Scope::Partition,
+    };
+    let addresses = args.addresses.as_ref().map(|path| addresses(path)).transpose()?;
+    let members = members(&merged.inventory, &args.node, scope).map_err(failure)?;
+    let text = text(&members, addresses.as_ref()).map_err(failure)?;
+    match format(args.json) {
+        Format::Json => output::json(&Map { node: &args.node, members, text }, out)?,
+        Format::Text => out.write_all(text.as_bytes())?,
+    }
+    Ok(Exit::Done)
+}
+
+fn failure(error: NodeMapError) -> Failure {
+    let exit = match &error {
+        NodeMapError::Unknown { .. } | NodeMapError::NoAddress { .. } => Exit::Failed,
+        NodeMapError::NoBlock { .. } | NodeMapError::NoCluster { .. } => Exit::NoFabric,
+    };
+    Failure::new(exit, &error)
+}
+
+fn addresses(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
+    let shown: Shown = serde_json::from_str(&files::read(path)?)
+        .map_err(|error| Failure::new(Exit::SourceUnreadable, &error).about(&path.display().to_string()))?;
+    Ok(shown.nodes.into_iter().map(|node| (node.name, node.address)).collect())
+}

@@ -1,0 +1,112 @@
+//! The sources of `--source KIND:FILE`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use imex_topology::source::aws_json::{self, NameBy};
+use imex_topology::source::{SourceError, features, inventory_file, nvml_reports, topology_file};
+use imex_topology::{Merged, SourceReport, Topology, merge};
+
+use super::args::SourceArgs;
+use super::files;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::count;
+
+/// One source.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceArg {
+    kind: Kind,
+    path: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    Inventory,
+    Nvml,
+    Ec2,
+    Slurm,
+    Features,
+}
+
+impl FromStr for SourceArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, path) = text.split_once(':').ok_or("not of the form KIND:FILE")?;
+        let kind = Kind::from_str(kind, false)
+            .map_err(|_| format!("`{kind}` is none of inventory, nvml, ec2, slurm, features"))?;
+        Ok(SourceArg { kind, path: PathBuf::from(path) })
+    }
+}
+
+/// [`NameBy`] by its word.
+pub(crate) fn name_by(text: &str) -> Result<NameBy, String> {
+    match (text, text.strip_prefix("tag:")) {
+        ("dns", _) => Ok(NameBy::PrivateDns),
+        ("id", _) => Ok(NameBy::InstanceId),
+        (_, Some(key)) if !key.is_empty() => Ok(NameBy::Tag(key.to_owned())),
+        (_, Some(_) | None) => Err("must be dns, id or tag:KEY".to_owned()),
+    }
+}
+
+/// The inventory of all sources.
+pub(crate) fn inventory(args: &SourceArgs) -> Result<Merged, Failure> {
+    let reports = args.sources.iter().map(|source| source.report(args)).collect::<Result<Vec<_>, _>>()?;
+    Ok(merge(reports))
+}
+
+/// The failure of sources that disagree, if they do.
+pub(crate) fn agreed(merged: &Merged) -> Result<(), Failure> {
+    if merged.disagreements.is_empty() {
+        return Ok(());
+    }
+    let mut what = format!("sources disagree about {}", count(merged.disagreements.len(), "node"));
+    for one in &merged.disagreements {
+        let (node, placed, by) = (&one.node, &one.placed, &one.by);
+        what.push_str(&format!("\n  {node}: {placed} ({by}), but {} ({})", one.other, one.other_by));
+    }
+    Err(Failure::because(Exit::SourcesDisagree, what)
+        .hint("correct the source that is wrong, or leave it out"))
+}
+
+impl SourceArg {
+    fn report(&self, args: &SourceArgs) -> Result<SourceReport, Failure> {
+        let from: Arc<str> = self.path.display().to_string().into();
+        let text = match self.kind {
+            Kind::Nvml => lines(&self.path)?,
+            Kind::Inventory | Kind::Ec2 | Kind::Slurm | Kind::Features => files::read(&self.path)?,
+        };
+        let report = match self.kind {
+            Kind::Inventory => inventory_file::parse(&text, &from),
+            Kind::Nvml => nvml_reports::parse(&text, &from),
+            Kind::Ec2 => aws_json::parse(&text).and_then(|ec2| ec2.report(&args.ec2_name, &from)),
+            Kind::Features => features::parse(&text, &args.feature, &from),
+            Kind::Slurm => {
+                let topologies = files::topologies(&self.path)?;
+                let blocks = topologies.list.iter().find_map(Topology::blocks);
+                blocks.map(|blocks| topology_file::report(blocks, &from)).ok_or(SourceError::Nothing)
+            }
+        };
+        report.map_err(|error| files::unreadable(&self.path, &error))
+    }
+}
+
+/// The lines of a file, or of all files of a directory in the order of their names.
+pub(crate) fn lines(path: &Path) -> Result<String, Failure> {
+    if !path.is_dir() {
+        return files::read(path);
+    }
+    let unreadable =
+        |error| Failure::because(Exit::SourceUnreadable, format!("`{}`: {error}", path.display()));
+    let entries = fs::read_dir(path).map_err(unreadable)?;
+    let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut paths = paths.map_err(unreadable)?;
+    paths.retain(|path| path.is_file());
+    paths.sort();
+    let texts: Vec<String> = paths.iter().map(|path| files::read(path)).collect::<Result<_, _>>()?;
+    Ok(texts.join("\n"))
+}

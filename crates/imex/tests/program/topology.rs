@@ -1,0 +1,129 @@
+//! Golden files of `imex topology`: every command, its help, its misuse, its refusals.
+
+use std::path::Path;
+
+use crate::program::{imex, redactions, transcript};
+
+#[test]
+fn help_and_wrong_command_lines_of_topology_are_as_recorded() {
+    let _redacted = redactions();
+    for (name, words) in [
+        ("topology-help", "topology --help"),
+        ("topology-generate-help", "topology generate --help"),
+        ("topology-lint-help", "topology lint --help"),
+        ("topology-diff-help", "topology diff --help"),
+        ("topology-identify-help", "topology identify --help"),
+        ("topology-collect-help", "topology collect --help"),
+        ("topology-node-map-help", "topology node-map --help"),
+        ("topology-no-command", "topology"),
+        ("topology-generate-no-source", "topology generate"),
+        ("topology-generate-unknown-source", "topology generate --source ldap:x"),
+        ("topology-generate-bad-sizes", "topology generate --source inventory:x --sizes 18,54"),
+        ("topology-generate-bad-version", "topology generate --source inventory:x --slurm-version new"),
+        ("topology-generate-bad-pattern", "topology generate --source features:x --feature nvl"),
+        ("topology-lint-no-file", "topology lint"),
+        ("topology-diff-one-file", "topology diff x"),
+        ("topology-collect-nothing", "topology collect"),
+        ("topology-node-map-bad-scope", "topology node-map --source nvml:x --node n1 --scope rack"),
+    ] {
+        golden(name, words);
+    }
+}
+
+#[test]
+fn topologies_are_generated_as_recorded() {
+    let _redacted = redactions();
+    for (name, words) in [
+        ("topology-generate", "topology generate --source inventory:DIR/inventory.yaml"),
+        (
+            "topology-generate-previous",
+            "topology generate --source inventory:DIR/inventory.yaml --previous DIR/moved.yaml --flat rest",
+        ),
+        (
+            "topology-generate-old-slurm",
+            "topology generate --source inventory:DIR/inventory.yaml --slurm-version 24.11",
+        ),
+        (
+            "topology-generate-nvml",
+            "topology generate --source nvml:DIR/reports.jsonl --names short --sizes 2",
+        ),
+        ("topology-generate-ec2-json", "topology generate --source ec2:DIR/ec2.json --json"),
+        (
+            "topology-generate-agreement",
+            "topology generate --source slurm:DIR/shown.txt --source inventory:DIR/inventory.yaml --name t1",
+        ),
+        (
+            "topology-generate-disagreement",
+            "topology generate --source inventory:DIR/inventory.yaml --source inventory:DIR/disagrees.yaml",
+        ),
+        ("topology-generate-no-blocks", "topology generate --source ec2:DIR/ec2.json --ec2-name tag:Name"),
+        ("topology-generate-refused-source", "topology generate --source slurm:DIR/bad.yaml"),
+        ("topology-generate-missing-source", "topology generate --source inventory:DIR/nothing.yaml --json"),
+    ] {
+        golden(name, words);
+    }
+}
+
+#[test]
+fn files_are_judged_and_compared_as_recorded() {
+    let _redacted = redactions();
+    for (name, words) in [
+        ("topology-lint-good", "topology lint DIR/good.yaml"),
+        ("topology-lint-bad", "topology lint DIR/bad.yaml"),
+        ("topology-lint-bad-json", "topology lint DIR/bad.yaml --json"),
+        ("topology-lint-warning", "topology lint DIR/shared.yaml"),
+        ("topology-lint-strict", "topology lint DIR/shared.yaml --strict"),
+        (
+            "topology-lint-slurm-conf",
+            "topology lint DIR/good.yaml --slurm-conf DIR/slurm.conf --slurm-version 24.11",
+        ),
+        ("topology-lint-missing-file", "topology lint DIR/nothing.yaml"),
+        ("topology-diff-same", "topology diff DIR/good.yaml DIR/shown.txt"),
+        ("topology-diff", "topology diff DIR/good.yaml DIR/moved.yaml"),
+        ("topology-diff-json", "topology diff DIR/good.yaml DIR/moved.yaml --json"),
+        ("topology-diff-refused", "topology diff DIR/good.yaml DIR/bad.yaml"),
+    ] {
+        golden(name, words);
+    }
+}
+
+#[test]
+fn nodes_are_identified_collected_and_mapped_as_recorded() {
+    let _redacted = redactions();
+    let mut settings = insta::Settings::clone_current();
+    settings.add_filter(r#""time":"\d{4}-[^"]+""#, r#""time":"TIME""#);
+    let _times = settings.bind_to_scope();
+    for (name, words) in [
+        ("topology-identify", "topology identify --node n1 --nvidia-smi DIR/smi-good.txt"),
+        ("topology-identify-pending", "topology identify --node n1 --nvidia-smi DIR/smi-pending.txt"),
+        ("topology-identify-failed", "topology identify --node n1 --nvidia-smi DIR/smi-failed.txt"),
+        ("topology-identify-none", "topology identify --node n1 --nvidia-smi DIR/smi-none.txt"),
+        ("topology-identify-no-text", "topology identify --node n1 --nvidia-smi DIR/good.yaml"),
+        ("topology-collect", "topology collect DIR/reports.jsonl"),
+        ("topology-collect-no-report", "topology collect DIR/nodes.json"),
+        ("topology-collect-bad-list", "topology collect --srun n[1-"),
+        ("topology-node-map", "topology node-map --source nvml:DIR/reports.jsonl --node n2 --scope domain"),
+        (
+            "topology-node-map-addresses",
+            "topology node-map --source nvml:DIR/reports.jsonl --node n2 --scope partition --addresses DIR/nodes.json --json",
+        ),
+        (
+            "topology-node-map-no-fabric",
+            "topology node-map --source nvml:DIR/reports.jsonl --node n3 --scope domain",
+        ),
+        (
+            "topology-node-map-unknown",
+            "topology node-map --source nvml:DIR/reports.jsonl --node n9 --scope domain",
+        ),
+    ] {
+        golden(name, words);
+    }
+}
+
+/// Compares what the program says to these words with the golden file; `DIR` is where the test's files are.
+fn golden(name: &str, words: &str) {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/topology");
+    let words = words.replace("DIR", dir.to_str().unwrap());
+    let mut command = imex(&words.split_whitespace().collect::<Vec<_>>());
+    insta::assert_snapshot!(name, transcript(command.env_remove("SLURMD_NODENAME"), &dir));
+}
