@@ -4,16 +4,22 @@
 //! identity and the rules by which the reports of a machine's GPUs become one identity or a reason why there is none.
 //! [`nvidia_smi`] reads those reports from the text of NVIDIA's tool, [`report`] carries them between machines.
 //!
+//! [`program`] runs other programs (Slurm's, the service manager's) without ever hanging on one. [`lease`] is the contract
+//! between those who use the node's domain and those who would remake it.
+//!
 //! Parsers take arbitrary text and never panic: [`HostList::parse`](hostlist::HostList::parse),
 //! [`nvidia_smi::parse`], [`report::NodeReport::parse`] and [`FabricId`](fabric::FabricId)'s `FromStr` are the entry
 //! points for fuzzing.
 
 pub mod fabric;
 pub mod hostlist;
+pub mod lease;
 pub mod natural;
 pub mod nvidia_smi;
+pub mod program;
 pub mod report;
 
 pub use fabric::{CliqueId, ClusterUuid, FabricId, GpuFabric, GpuFabrics, NoFabric, identify};
 pub use hostlist::{HostList, HostListError, compress};
+pub use program::{Program, RunError, Said};
 pub use report::NodeReport;
