@@ -1,6 +1,6 @@
 //! Writes the files of [`imex_topology::corpus`] into a directory, for a real slurmctld to judge.
 //!
-//! `topology-corpus DIRECTORY [RANDOM]` writes one file a case and prints its name and lint's verdict.
+//! `topology-corpus DIRECTORY [RANDOM [SEED]]` writes one file a case and prints its name and lint's verdict.
 
 use std::error::Error;
 use std::io::{Write, stdout};
@@ -13,7 +13,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args_os().skip(1);
     let directory = PathBuf::from(words.next().ok_or("the directory is missing")?);
     let random = words.next().map_or(Ok(150), |word| word.to_string_lossy().parse())?;
-    for case in cases(SEED, random) {
+    let seed = words.next().map_or(Ok(SEED), |word| word.to_string_lossy().parse())?;
+    for case in cases(seed, random) {
         std::fs::write(directory.join(case.file_name()), &case.text)?;
         let verdict = match case.verdict() {
             Verdict::Loads => "LOADED",

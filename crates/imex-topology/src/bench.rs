@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use imex_host::{CliqueId, FabricId};
+use imex_host::fabric::{FabricState, FabricStatus};
+use imex_host::{CliqueId, FabricId, GpuFabric, NodeReport};
+use jiff::Timestamp;
 
 use crate::diff::diff;
 use crate::generate::{Options, generate};
@@ -11,7 +13,7 @@ use crate::inventory::{BlockKey, Evidence, Placement, SourceKind, SourceReport, 
 use crate::lint::{Context, lint};
 use crate::model::{NodeSet, Topologies};
 use crate::render;
-use crate::source::topology_file;
+use crate::source::{nvml_reports, topology_file};
 use crate::written::Form;
 
 /// The nodes of an NVL72 rack.
@@ -43,12 +45,12 @@ pub fn run() -> Vec<Row> {
 fn rows(nodes: usize) -> Vec<Row> {
     let largest = nodes >= 100_000;
     let blocks = nodes.div_ceil(RACK);
-    let row = |what, time, reach: u64| Row {
+    let row = |what, time, reach: Option<u64>| Row {
         what,
         nodes,
         blocks,
         time,
-        reach: largest.then(|| Duration::from_millis(reach)),
+        reach: reach.filter(|_| largest).map(Duration::from_millis),
     };
     let report = report(nodes);
     let options = Options::default();
@@ -64,19 +66,40 @@ fn rows(nodes: usize) -> Vec<Row> {
     let new = parsed(&yaml.replacen("- block: ", "- block: new-", 3));
     let context =
         Context { nodes: Some(report.nodes.keys().cloned().collect::<NodeSet>()), ..Context::default() };
+    let lines = lines(nodes);
+    let from = "bench".into();
     vec![
-        row("generate: merge, name, size, write", median(|| report.clone(), text), 150),
+        row("read the reports of nodes", median(|| (), |()| nvml_reports::parse(&lines, &from)), None),
+        row("generate: merge, name, size, write", median(|| report.clone(), text), Some(150)),
         row(
             "lint: read and judge, with slurm.conf's nodes",
             median(|| (), |()| lint(&yaml, Form::Yaml, &context)),
-            100,
+            Some(100),
         ),
-        row("diff of two", median(|| (), |()| diff(&old, &new)), 100),
+        row("diff of two", median(|| (), |()| diff(&old, &new)), Some(100)),
     ]
 }
 
 fn parsed(yaml: &str) -> Topologies {
     topology_file::parse(yaml, Form::Yaml).expect("what is written can be read")
+}
+
+/// The lines that so many nodes with four GPUs each print.
+fn lines(nodes: usize) -> String {
+    let gpu = |gpu: usize, cluster: &str| GpuFabric {
+        gpu: gpu.to_string(),
+        state: FabricState::Completed,
+        status: FabricStatus::Success,
+        cluster_uuid: Some(cluster.to_owned()),
+        clique_id: Some(32_766),
+    };
+    let line = |node: usize| {
+        let cluster = format!("5b1e6f4e-8d3a-4c0b-9a52-{:012x}", node / RACK + 1);
+        let gpus = (0..4).map(|index| gpu(index, &cluster)).collect();
+        let report = NodeReport::new(format!("node{:06}", node + 1), Timestamp::UNIX_EPOCH, gpus);
+        serde_json::to_string(&report).expect("a report can be written") + "\n"
+    };
+    (0..nodes).map(line).collect()
 }
 
 /// What the GPUs of so many nodes say.

@@ -66,7 +66,8 @@ pub fn lint(text: &str, form: Form, context: &Context) -> Report {
     report
 }
 
-fn judge(written: &Written, context: &Context, findings: &mut Vec<Finding>) {
+/// Judges what is written, whatever its form.
+pub(crate) fn judge(written: &Written, context: &Context, findings: &mut Vec<Finding>) {
     written.judge_names(findings);
     for topology in &written.topologies {
         match &topology.kind {
@@ -81,7 +82,7 @@ fn judge(written: &Written, context: &Context, findings: &mut Vec<Finding>) {
 impl Report {
     /// If slurmctld loads the file, as far as the file itself decides.
     pub fn verdict(&self) -> Verdict {
-        let refused = self.findings.iter().any(|finding| finding.rule.id < "T100");
+        let refused = self.findings.iter().any(Finding::refuses);
         if refused { Verdict::Refuses } else { Verdict::Loads }
     }
 
@@ -92,6 +93,11 @@ impl Report {
 }
 
 impl Finding {
+    /// If slurmctld refuses a file for it.
+    pub fn refuses(&self) -> bool {
+        self.rule.id < "T100"
+    }
+
     /// A breach of `rule` at a line.
     pub(crate) fn at(rule: &'static Rule, line: impl Into<Option<usize>>, what: impl Into<String>) -> Self {
         Finding { rule, line: line.into(), what: what.into() }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::inventory::{BlockKey, Evidence, Placement, SourceKind, SourceReport};
-use crate::lint::Severity;
+use crate::lint::{self, Context, Finding};
 use crate::model::{BlockTopology, Topologies};
 use crate::written::{self, Form};
 
@@ -17,7 +17,8 @@ use super::SourceError;
 pub fn parse(text: &str, form: Form) -> Result<Topologies, SourceError> {
     let mut findings = Vec::new();
     let written = written::read(text, form, &mut findings);
-    findings.retain(|finding| finding.rule.severity == Severity::Error);
+    lint::judge(&written, &Context::default(), &mut findings);
+    findings.retain(Finding::refuses);
     if findings.is_empty() { Ok(written.meaning()) } else { Err(SourceError::Refused { findings }) }
 }
 
