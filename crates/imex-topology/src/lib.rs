@@ -5,19 +5,26 @@
 //! judges a file that someone else may have written, as slurmctld would and beyond; [`diff`] says what changes between
 //! two; [`node_map`] gives the members of a node's domain.
 //!
+//! [`reconcile`] decides when a changed topology is applied, [`resting`] keeps powered-down nodes in it, [`held`] tells if
+//! the running controller has it. [`follow`] decides when a node takes a new map.
+//!
 //! Nothing here runs a program, opens a connection, reads a clock or prints. Parsers take arbitrary text and never
 //! panic; each source's `parse`, and [`lint::lint`], are entry points for fuzzing.
 
 pub mod bench;
 pub mod corpus;
 pub mod diff;
+pub mod follow;
 pub mod generate;
+pub mod held;
 pub mod inventory;
 pub mod lint;
 pub mod model;
 pub mod naming;
 pub mod node_map;
+pub mod reconcile;
 pub mod render;
+pub mod resting;
 pub mod source;
 pub mod version;
 mod written;
