@@ -251,10 +251,11 @@ impl<'t> Reader<'t> {
     fn range(&mut self, open: usize) -> Result<Range, HostListError> {
         let start = self.position;
         let (low, mut width) = self.number(open)?;
-        let blanks = self.rest().iter().take_while(|byte| **byte == b' ').count();
-        if self.rest().get(blanks) == Some(&b'-') {
-            self.position += blanks;
-            width += blanks;
+        // What stands between the first number and the dash counts for its width only.
+        let tail = self.rest().iter().take_while(|byte| !matches!(byte, b'-' | b',' | b']')).count();
+        if self.rest().get(tail) == Some(&b'-') {
+            self.position += tail;
+            width += tail;
         }
         if self.rest().first() != Some(&b'-') {
             return Ok(Range { low, high: low, width });

@@ -47,7 +47,9 @@ pub struct Generated {
 pub enum SizeSource {
     /// They were given.
     Given,
-    /// Every block is a step of the smallest one, which is the base.
+    /// They are those of the previous topology: blocks may have lost nodes since, none has become larger.
+    Kept,
+    /// Every block is a step of the smallest one, which is the base and as frequent as any other size.
     Smallest,
     /// The most frequent size is the base; some blocks differ from it.
     MostFrequent,
@@ -88,27 +90,36 @@ pub fn generate(
     let blocks: Vec<Block> = names.into_iter().map(block).collect();
     let (sizes, source) = match &options.sizes {
         Some(sizes) => (sizes.clone(), SizeSource::Given),
-        None => infer(&blocks),
+        None => keep_or_infer(before, &blocks),
     };
     let outside = inventory.outside().map(|(node, why)| (node.to_owned(), why.clone())).collect();
     let made = TopologyKind::Block(BlockTopology { sizes, blocks });
     Ok(Generated { topologies: place(made, options, previous), sizes: source, outside })
 }
 
-/// The base and its steps for these blocks: the smallest block if all others are steps of it (9 and 18), else the most
-/// frequent size, larger ones first, since a smaller block is a rack with nodes missing.
+/// The sizes of the topology before, unless the blocks ask for a larger base, or none has as many nodes as the base any
+/// more. A node that is missing for a while must not change how jobs are placed.
+fn keep_or_infer(before: Option<&BlockTopology>, blocks: &[Block]) -> (BlockSizes, SizeSource) {
+    let (inferred, source) = infer(blocks);
+    let largest = blocks.iter().map(|block| block.nodes.len()).max();
+    match before.map(|before| &before.sizes).filter(|sizes| sizes.base() >= inferred.base()) {
+        Some(sizes) if sizes.base() <= largest => (sizes.clone(), SizeSource::Kept),
+        Some(_) | None => (inferred, source),
+    }
+}
+
+/// The base and its steps for these blocks. The base is the most frequent size, since a smaller block is a rack with
+/// nodes missing; but if every block is a step of the smallest (9 and 18) and no size is more frequent, it is that one.
 pub fn infer(blocks: &[Block]) -> (BlockSizes, SizeSource) {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     for block in blocks {
         *counts.entry(block.nodes.len()).or_default() += 1;
     }
-    let smallest = counts.keys().next().copied().unwrap_or(0);
-    let frequent = counts.iter().max_by_key(|(size, count)| (**count, **size)).map_or(0, |(size, _)| *size);
-    let (base, source) = if counts.keys().all(|size| BlockSizes::is_step(smallest, *size)) {
-        (smallest, SizeSource::Smallest)
-    } else {
-        (frequent, SizeSource::MostFrequent)
-    };
+    let (smallest, times) = counts.first_key_value().map_or((0, 0), |(size, times)| (*size, *times));
+    let frequent = counts.iter().max_by_key(|(size, times)| (**times, **size)).map_or(0, |(size, _)| *size);
+    let steps = counts.iter().all(|(size, other)| BlockSizes::is_step(smallest, *size) && *other <= times);
+    let (base, source) =
+        if steps { (smallest, SizeSource::Smallest) } else { (frequent, SizeSource::MostFrequent) };
     (BlockSizes::steps(base, blocks.len()), source)
 }
 

@@ -77,7 +77,6 @@ fn every_parser(text: &str) {
         nvml_reports::parse(text, &from),
         features::parse(text, &"nvl-*".parse().expect("a pattern"), &from),
         aws_json::parse(text).and_then(|ec2| ec2.report(&aws_json::NameBy::InstanceId, &from)),
-        show_topology::parse(text).map(|blocks| topology_file::report(&blocks, &from)),
     ];
     for report in reports.into_iter().flatten() {
         let SourceReport { nodes, .. } = report;
@@ -87,6 +86,10 @@ fn every_parser(text: &str) {
         );
     }
     drop(slurm_conf::parse(text));
+    if let Ok(blocks) = show_topology::parse(text) {
+        let nodes: usize = blocks.blocks.iter().map(|block| block.nodes.len()).sum();
+        assert!(topology_file::report(&blocks, &from).nodes.len() <= nodes, "each node comes from a block");
+    }
     for form in [Form::Yaml, Form::Conf] {
         let lines = text.lines().count() + 1;
         let found = lint(text, form, &Context::default()).findings;

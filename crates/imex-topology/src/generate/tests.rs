@@ -55,8 +55,19 @@ fn sizes_come_from_the_blocks() {
     };
     assert_eq!(sizes(&[18, 18]), (vec![18, 36], SizeSource::Smallest));
     assert_eq!(sizes(&[9, 18]), (vec![9, 18], SizeSource::Smallest));
+    assert_eq!(sizes(&[18, 18, 9]), (vec![18, 36], SizeSource::MostFrequent));
     assert_eq!(sizes(&[18, 17, 18, 18]), (vec![18, 36, 72], SizeSource::MostFrequent));
     assert_eq!(sizes(&[18, 12]), (vec![18, 36], SizeSource::MostFrequent));
+}
+
+#[test]
+fn sizes_stay_when_nodes_go_missing_and_grow_when_blocks_do() {
+    let sizes = |topologies: &Topologies| topologies.list[0].blocks().unwrap().sizes.as_slice().to_vec();
+    let first = made("rack1: a1 a2 a3 a4; rack2: b1 b2 b3 b4", None);
+    assert_eq!(sizes(&first), [4, 8]);
+    assert_eq!(sizes(&made("rack1: a1 a2; rack2: b1 b2 b3 b4", Some(&first))), [4, 8]);
+    assert_eq!(sizes(&made("rack1: a1 a2; rack2: b1 b2", Some(&first))), [2, 4]);
+    assert_eq!(sizes(&made("rack1: a1 a2 a3 a4 a5; rack2: b1 b2 b3 b4 b5", Some(&first))), [5, 10]);
 }
 
 #[test]

@@ -63,7 +63,7 @@ rules! {
         "write it like `n[1-18,20]`";
     NO_BLOCKS = "T012" "no-blocks" Error: "A topology of kind block has no blocks, or one of kind tree no switches.",
         "add the blocks, or make it `flat: true`";
-    REPEATED_LIST = "T013" "repeated-list" Error: "A key with a list stands twice in one map, which Slurm reads as a list in a list.",
+    REPEATED_LIST = "T013" "repeated-list" Error: "A key with a list stands twice in the last topology, which Slurm reads as a list in a list.",
         "keep one of the two";
     DUPLICATE_SWITCH = "T014" "duplicate-switch" Error: "Two switches of a topology have the same name.",
         "rename one, or join their nodes";
@@ -124,6 +124,8 @@ rules! {
         "put all topologies into one list";
     NUMBER_WITH_TAIL = "T122" "number-with-tail" Warning: "A block size of topology.conf has more than digits; Slurm reads the digits and drops the rest.",
         "write the number alone";
+    LOST_TOPOLOGY = "T123" "lost-topology" Warning: "A key with a list stands twice in a topology that is not the last; Slurm loses that topology without a word.",
+        "keep one of the two";
 
     OLD_VERSION = "T201" "version-without-yaml" Warning: "This Slurm ignores topology.yaml: it reads topology.conf.",
         "generate topology.conf, or use Slurm 25.05 or later";

@@ -66,6 +66,15 @@ fn rules_about_several_topologies_are_kept() {
 }
 
 #[test]
+fn a_list_given_twice_loses_a_topology_unless_it_is_the_last() {
+    let twice = GOOD.replace("    block_sizes: [18]\n", "    block_sizes: [18]\n    block_sizes: [18]\n");
+    let of = |text: &str| told(&lint(text, Form::Yaml, &Context::default()));
+    assert_eq!(of(&twice), "T013:5 `block_sizes` stands here again");
+    let first = format!("{twice}- topology: t2\n  cluster_default: true\n  flat: true\n");
+    assert_eq!(of(&first), "T123:5 `block_sizes` stands here again");
+}
+
+#[test]
 fn rules_about_trees_are_kept() {
     let tree = "- topology: t\n  tree:\n    switches:\n      - switch: root\n        children: s[1-2]\n      - switch: s1\n        \
                 nodes: node[1-18]\n      - switch: s2\n        nodes: node[19-36]\n";

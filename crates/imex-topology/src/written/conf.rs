@@ -114,13 +114,12 @@ pub(crate) fn pairs(line: &str) -> Result<Vec<(&str, &str)>, &str> {
         if key.is_empty() || key.contains(char::is_whitespace) {
             return Err(rest);
         }
-        // Slurm also writes `Key+=value`.
-        let key = key.strip_suffix('+').unwrap_or(key);
+        // Slurm knows `Key+=value` and the like, and takes them for `=` here.
+        let key = key.strip_suffix(['+', '-', '*', '/']).unwrap_or(key);
         let after = after.trim_start();
-        let (value, tail) = match after.strip_prefix('"') {
-            Some(quoted) => quoted.split_once('"').ok_or(rest)?,
-            None => after.split_at(after.find(char::is_whitespace).unwrap_or(after.len())),
-        };
+        let quoted = after.strip_prefix('"').and_then(|quoted| quoted.split_once('"'));
+        let end = || after.find(char::is_whitespace).unwrap_or(after.len());
+        let (value, tail) = quoted.unwrap_or_else(|| after.split_at(end()));
         if value.is_empty() && !after.starts_with('"') {
             return Err(rest);
         }

@@ -19,7 +19,7 @@ pub(super) fn read(text: &str, findings: &mut Vec<Finding>) -> Written {
         }
     };
     more_documents(text, findings);
-    let mut reader = Reader { findings };
+    let mut reader = Reader { findings, repeated: Vec::new() };
     let nodes = match root.value {
         // A single map counts as a list of one.
         Value::Map(_) => vec![root],
@@ -33,7 +33,17 @@ pub(super) fn read(text: &str, findings: &mut Vec<Finding>) -> Written {
             Vec::new()
         }
     };
-    Written { topologies: nodes.into_iter().filter_map(|node| reader.topology(node)).collect() }
+    let last = nodes.len().saturating_sub(1);
+    let mut topologies = Vec::new();
+    for (index, node) in nodes.into_iter().enumerate() {
+        let topology = reader.topology(node);
+        let repeated = std::mem::take(&mut reader.repeated);
+        let rule = if index == last { &rules::REPEATED_LIST } else { &rules::LOST_TOPOLOGY };
+        let kept = index == last || repeated.is_empty();
+        repeated.into_iter().for_each(|(line, what)| reader.say(rule, line, what));
+        topologies.extend(topology.filter(|_| kept));
+    }
+    Written { topologies }
 }
 
 fn unreadable(error: YamlError) -> Finding {
@@ -59,6 +69,8 @@ fn has_content_before(text: &str, line: usize) -> bool {
 
 struct Reader<'f> {
     findings: &'f mut Vec<Finding>,
+    /// Keys with a list that stand twice in the topology that is read: their lines, and what to say of them.
+    repeated: Vec<(usize, String)>,
 }
 
 /// The fields of one map, taken out by key.
@@ -265,7 +277,7 @@ impl Fields {
         for field in fields {
             match taken.as_ref().map(|node| &node.value) {
                 Some(Value::List(_)) => {
-                    reader.say(&rules::REPEATED_LIST, field.line, format!("`{key}` stands here again"));
+                    reader.repeated.push((field.line, format!("`{key}` stands here again")));
                 }
                 Some(Value::Scalar(_) | Value::Map(_)) => {
                     reader.say(&rules::REPEATED_KEY, field.line, format!("`{key}` stands here again"));

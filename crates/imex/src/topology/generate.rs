@@ -61,6 +61,7 @@ impl Made {
         let outside = outside(&generated.outside);
         let sizes = match generated.sizes {
             SizeSource::Given => "given",
+            SizeSource::Kept => "those of the previous topology",
             SizeSource::Smallest => "the smallest block is the base",
             SizeSource::MostFrequent => "the most frequent size is the base; some blocks differ",
         };
