@@ -99,7 +99,7 @@ pub fn generate(
 
 /// The sizes of the topology before, unless the blocks ask for a larger base, or none has as many nodes as the base any
 /// more. A node that is missing for a while must not change how jobs are placed.
-fn keep_or_infer(before: Option<&BlockTopology>, blocks: &[Block]) -> (BlockSizes, SizeSource) {
+pub(crate) fn keep_or_infer(before: Option<&BlockTopology>, blocks: &[Block]) -> (BlockSizes, SizeSource) {
     let (inferred, source) = infer(blocks);
     let largest = blocks.iter().map(|block| block.nodes.len()).max();
     match before.map(|before| &before.sizes).filter(|sizes| sizes.base() >= inferred.base()) {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::generate::{GenerateError, Generated, Options, SizeSource, generate, infer};
+use crate::generate::{GenerateError, Generated, Options, generate, keep_or_infer};
 use crate::inventory::Inventory;
 use crate::model::{Block, BlockTopology, NodeSet, Topologies, Topology, TopologyKind};
 use crate::source::SourceError;
@@ -65,10 +65,10 @@ pub fn propose(
     let Some(before) = before.filter(|_| !resting.is_empty()) else {
         return generated.map(|made| Proposal { topologies: made.topologies, kept: NodeSet::default() });
     };
-    let (mut topologies, source) = match (generated, previous) {
-        (Ok(Generated { topologies, sizes, .. }), _) => (topologies, sizes),
+    let mut topologies = match (generated, previous) {
+        (Ok(Generated { topologies, .. }), _) => topologies,
         // Nothing lives: what rests may be all there is.
-        (Err(GenerateError::NoBlocks), Some(previous)) => (previous.clone(), SizeSource::Smallest),
+        (Err(GenerateError::NoBlocks), Some(previous)) => previous.clone(),
         (Err(error), None) => return Err(error),
     };
     let made = topologies.list.iter_mut().find(|topology| topology.name == options.name);
@@ -80,10 +80,7 @@ pub fn propose(
     if blocks.is_empty() {
         return Err(GenerateError::NoBlocks);
     }
-    made.sizes = match (source, &options.sizes) {
-        (SizeSource::Given, _) | (_, Some(_)) => options.sizes.clone().unwrap_or_default(),
-        (SizeSource::Smallest | SizeSource::MostFrequent, None) => infer(&blocks).0,
-    };
+    made.sizes = options.sizes.clone().unwrap_or_else(|| keep_or_infer(Some(before), &blocks).0);
     made.blocks = blocks;
     Ok(Proposal { topologies, kept })
 }
@@ -195,7 +192,7 @@ mod tests {
         }
         let mut topologies = topology_file::parse(&text, Form::Yaml).unwrap();
         if let TopologyKind::Block(blocks) = &mut topologies.list[0].kind {
-            blocks.sizes = infer(&blocks.blocks).0;
+            blocks.sizes = crate::generate::infer(&blocks.blocks).0;
         }
         topologies
     }
