@@ -9,7 +9,8 @@ use crate::error::TaskError;
 use crate::process::Program;
 
 /// What a crate's own code may use of ours.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
+    ("imex-aws", &[]),
     ("imex-core", &[]),
     ("imex-config", &["imex-core"]),
     ("imex-wire", &["imex-core"]),
@@ -24,6 +25,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     (
         "imex",
         &[
+            "imex-aws",
             "imex-config",
             "imex-core",
             "imex-ctl",
