@@ -1,5 +1,7 @@
 //! One call: signed, sent, judged, tried again until it is answered or time is up.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use hyper::Method;
 use hyper::header::HeaderMap;
@@ -36,6 +38,19 @@ struct Miss {
     request_id: Option<String>,
 }
 
+impl Miss {
+    /// An answer that could not be read.
+    fn unread(why: &impl std::fmt::Display, incoming: &Incoming) -> Self {
+        let failure = Failure::Malformed(why.to_string());
+        Miss { failure, verdict: Verdict::Final, request_id: request_id(&incoming.headers) }
+    }
+
+    /// The same, as the last of what there was time for.
+    fn after(self, after: Duration) -> Self {
+        Miss { failure: Failure::Deadline { after, last: Box::new(self.failure) }, ..self }
+    }
+}
+
 impl Call {
     /// The error of this call.
     pub(crate) fn error(&self, failure: Failure) -> CallError {
@@ -54,38 +69,39 @@ impl Client {
         let patience = self.settings.patience;
         let mut renewed = false;
         let mut attempts = 0;
+        let mut before: Option<Miss> = None;
         loop {
             let credentials = self.credentials().await?;
             attempts += 1;
             let miss = match self.attempt(call, &credentials).await? {
                 Ok(incoming) => match read(&incoming.body) {
                     Ok(answer) => return Ok(answer),
-                    Err(why) => Miss {
-                        failure: Failure::Malformed(why.to_string()),
-                        verdict: Verdict::Final,
-                        request_id: request_id(&incoming.headers),
-                    },
+                    Err(why) => Miss::unread(&why, &incoming),
                 },
                 Err(miss) => miss,
             };
-            let Miss { failure, verdict, request_id } = miss;
-            let fail = |failure| {
-                let (service, action) = (call.service, call.action);
-                Err(CallError { service, action, attempts, request_id, failure }.into())
-            };
-            match verdict {
-                Verdict::Final => return fail(failure),
-                Verdict::Renew if renewed || !self.renew() => return fail(failure),
-                Verdict::Renew => renewed = true,
+            let ended = match miss.verdict {
+                Verdict::Final => miss,
+                // What the attempts before it ended with tells more than that the last one was cut short.
+                Verdict::Over => before.map_or(miss, |before| before.after(patience.total)),
+                Verdict::Renew if renewed || !self.renew() => miss,
+                Verdict::Renew => {
+                    renewed = true;
+                    before = Some(miss);
+                    continue;
+                }
                 Verdict::Again => {
                     let wake = clock::now() + patience.pause(attempts, clock::draw());
-                    if wake >= self.deadline {
-                        let last = Box::new(failure);
-                        return fail(Failure::Deadline { after: patience.total, last });
+                    if wake < self.deadline {
+                        tokio::time::sleep_until(wake).await;
+                        before = Some(miss);
+                        continue;
                     }
-                    tokio::time::sleep_until(wake).await;
+                    miss.after(patience.total)
                 }
-            }
+            };
+            let Miss { failure, request_id, verdict: _ } = ended;
+            return Err(CallError { attempts, request_id, ..call.error(failure) }.into());
         }
     }
 
@@ -113,7 +129,7 @@ impl Client {
             Ok(Err(failure)) => Err(Miss { verdict: passing(&failure), failure, request_id: None }),
             Err(_) if time == rest => {
                 let failure = Failure::Late(self.settings.patience.total);
-                Err(Miss { failure, verdict: Verdict::Final, request_id: None })
+                Err(Miss { failure, verdict: Verdict::Over, request_id: None })
             }
             Err(_) => Err(Miss { failure: Failure::Late(time), verdict: Verdict::Again, request_id: None }),
         })
@@ -156,6 +172,6 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
 }
 
 /// The moment at which everything must be done.
-pub(crate) fn deadline(total: std::time::Duration) -> Instant {
+pub(crate) fn deadline(total: Duration) -> Instant {
     clock::now() + total
 }

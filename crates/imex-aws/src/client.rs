@@ -109,3 +109,6 @@ async fn process(command: &str, deadline: Instant) -> Result<Credentials, Creden
     }
     Credentials::parse(&output.stdout).map_err(|error| failed(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

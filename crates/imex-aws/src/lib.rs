@@ -23,6 +23,8 @@ mod credentials;
 pub mod ec2;
 mod endpoint;
 mod failure;
+#[cfg(any(test, feature = "fake"))]
+pub mod fake;
 mod http;
 mod metadata;
 pub mod pcs;

@@ -37,6 +37,8 @@ pub(crate) enum Verdict {
     Renew,
     /// Another attempt would end the same way.
     Final,
+    /// The time for everything is up.
+    Over,
 }
 
 /// Codes of both services that say "slow down" or "not now".
