@@ -39,6 +39,13 @@ pub enum Kind {
         /// The greatest.
         max: i64,
     },
+    /// A whole number, or empty where the daemon is to choose.
+    OptionalInteger {
+        /// The least.
+        min: i64,
+        /// The greatest.
+        max: i64,
+    },
     /// A TCP port, or empty for none.
     OptionalPort,
     /// Permission bits in octal, at most 0777.
@@ -107,6 +114,7 @@ impl fmt::Display for Kind {
         match self {
             Kind::Switch => f.write_str("0 or 1"),
             Kind::Integer { min, max } => write!(f, "{min} to {max}"),
+            Kind::OptionalInteger { min, max } => write!(f, "{min} to {max}, or empty"),
             Kind::OptionalPort => f.write_str("0 to 65535, or empty"),
             Kind::Mode => f.write_str("0000 to 0777, octal"),
             Kind::Word(words) | Kind::SecurityWord(words) => f.write_str(&words.join(", ")),

@@ -74,6 +74,7 @@ pub fn resolve(
         let own = own::find(nodes, &written.nodes_path, &mut values, here.as_ref()?)?;
         Some((map, addresses(nodes), own))
     });
+    let nodes = own.as_ref().map_or(0, |(map, ..)| map.len());
     let settings = own.map(|(map, addresses, (node, bind))| Settings {
         map,
         addresses,
@@ -81,7 +82,7 @@ pub fn resolve(
         bind,
         port,
         quorum: quorum(&values),
-        timing: timing(&values),
+        timing: timing(&values, nodes),
         security,
         command,
         log,
@@ -130,11 +131,14 @@ fn quorum(values: &Values<'_>) -> QuorumMode {
     }
 }
 
-fn timing(values: &Values<'_>) -> Timing {
+fn timing(values: &Values<'_>, nodes: usize) -> Timing {
     let retry_max = values.millis(&key::OPENIMEX_RECONNECT_MAX_MS);
-    let default = Timing::default();
+    let default = Timing::default().paced(nodes);
     Timing {
-        ping_interval: values.millis(&key::OPENIMEX_PING_INTERVAL_MS),
+        // Who sets an interval has weighed it: on machines of their own 144 nodes can well ping once a second.
+        ping_interval: values
+            .optional_millis(&key::OPENIMEX_PING_INTERVAL_MS)
+            .unwrap_or(default.ping_interval),
         ping_misses: values.number(&key::OPENIMEX_PING_MISSES),
         retry_max,
         dial_deadline: values.millis(&key::OPENIMEX_DIAL_TIMEOUT_MS),

@@ -26,7 +26,7 @@ pub struct Settings {
     pub port: u16,
     /// Whom the daemon waits for at its start.
     pub quorum: QuorumMode,
-    /// Intervals of the peer protocol, with the grace time.
+    /// Intervals of the peer protocol, with the grace time; paced for the map's length unless the file sets them.
     pub timing: Timing,
     /// How peers prove who they are.
     pub security: Security,

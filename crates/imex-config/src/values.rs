@@ -138,6 +138,11 @@ impl<'a> Values<'a> {
     pub(crate) fn millis(&self, key: &Key) -> Duration {
         Duration::from_millis(self.number(key))
     }
+
+    /// A number of milliseconds, `None` if the value is empty.
+    pub(crate) fn optional_millis(&self, key: &Key) -> Option<Duration> {
+        self.non_empty(key).map(|_| self.millis(key))
+    }
 }
 
 /// The first characters of a text that may be of any length: enough to find it by.

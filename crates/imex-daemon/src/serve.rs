@@ -170,7 +170,7 @@ impl Start<'_> {
             hello: Arc::clone(hello),
             quorum: self.settings.quorum,
             importers: recall(persist),
-            timing: self.settings.timing.paced(self.settings.map.len()),
+            timing: self.settings.timing,
             security: false,
             // Any part of a random number is a random number.
             seed: u64::try_from(hello.instance().number() >> 64).unwrap_or_default(),

@@ -128,8 +128,9 @@ keys! {
         OPENIMEX_VERBOSE_LOG_FILE_NAME = "/var/log/nvidia-imex-verbose.log": Kind::Path;
         /// Seconds between two blocks of statistics.
         OPENIMEX_STATS_INTERVAL_SEC = "30": Kind::Integer { min: 1, max: 86_400 };
-        /// Milliseconds between two pings to each peer.
-        OPENIMEX_PING_INTERVAL_MS = "1000": Kind::Integer { min: 100, max: 60_000 };
+        /// Milliseconds between two pings to each peer, the same on every node. Empty is 1000, and more where
+        /// the node list has over 50 entries: 20 per entry, at most 10000. A value holds for any length.
+        OPENIMEX_PING_INTERVAL_MS = "": Kind::OptionalInteger { min: 100, max: 60_000 };
         /// How many pings in a row a peer may leave unanswered before it counts as lost.
         OPENIMEX_PING_MISSES = "3": Kind::Integer { min: 1, max: 100 };
         /// The longest time in milliseconds between two tries to reach a peer.

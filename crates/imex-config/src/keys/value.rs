@@ -108,6 +108,8 @@ impl Key {
         match self.kind {
             Kind::Switch => switch(needed()?).map(drop).ok_or_else(form),
             Kind::Integer { min, max } => integer(needed()?, min, max, form),
+            Kind::OptionalInteger { .. } if value.is_empty() => Ok(()),
+            Kind::OptionalInteger { min, max } => integer(value, min, max, form),
             Kind::OptionalPort if value.is_empty() => Ok(()),
             Kind::OptionalPort => integer(value, 0, i64::from(u16::MAX), form),
             Kind::Mode => mode(needed()?).map(drop).ok_or_else(form),
@@ -203,11 +205,12 @@ mod tests {
     }
 
     const GRACE: Kind = Kind::Integer { min: -1, max: 9 };
+    const PACE: Kind = Kind::OptionalInteger { min: 1, max: 9 };
     const QUORUM: Kind = Kind::Word(&["NONE", "FULL"]);
 
     #[test]
     fn values_are_judged_by_kind() {
-        let table: [(Kind, &str, &str); 33] = [
+        let table: [(Kind, &str, &str); 35] = [
             (Kind::Switch, "1", "ok"),
             (Kind::Switch, "yes", "\"yes\" is no valid value, expected 0 or 1"),
             (Kind::Switch, "", "value is empty, expected 0 or 1"),
@@ -218,6 +221,8 @@ mod tests {
             (GRACE, "-", "\"-\" is no valid value, expected -1 to 9"),
             (GRACE, "+1", "\"+1\" is no valid value, expected -1 to 9"),
             (GRACE, "99999999999999999999", "99999999999999999999 is out of range, -1 to 9 are allowed"),
+            (PACE, "", "ok"),
+            (PACE, "0", "0 is out of range, 1 to 9 are allowed"),
             (Kind::OptionalPort, "", "ok"),
             (Kind::OptionalPort, "65536", "65536 is out of range, 0 to 65535 are allowed"),
             (Kind::Mode, "0660", "ok"),

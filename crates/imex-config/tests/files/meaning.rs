@@ -66,6 +66,17 @@ fn our_intervals_reach_the_core() {
 }
 
 #[test]
+fn pings_of_a_large_map_are_paced_unless_the_file_sets_their_interval() {
+    let map: String = (1..=144).map(|n| format!("10.0.0.{n}\n")).collect();
+    let interval = |config: &str, map: &str| settings(config, map).timing.ping_interval;
+    assert_eq!(interval("", ALONE), Duration::from_secs(1));
+    assert_eq!(interval("", &map), Duration::from_millis(2880));
+    assert_eq!(interval("OPENIMEX_PING_INTERVAL_MS=\n", &map), Duration::from_millis(2880));
+    assert_eq!(interval("OPENIMEX_PING_INTERVAL_MS=1000\n", &map), Duration::from_secs(1));
+    assert_eq!(interval("OPENIMEX_PING_INTERVAL_MS=60000\n", ALONE), Duration::from_secs(60));
+}
+
+#[test]
 fn statistics_share_the_log_file_when_both_name_it() {
     let stats = |config: &str| settings(config, ALONE).stats.destination;
     let same = "LOG_FILE_NAME=/a\nSTATS_FILE_NAME=/a\n";
