@@ -195,7 +195,12 @@ impl Driver {
 
     fn next_alarm(&self) -> Moment {
         // Statistics are always due some time.
-        let others = [self.machine.poll_timeout().map(|(at, _)| at), self.redial.due(), self.alive_due];
+        let others = [
+            self.machine.poll_timeout().map(|(at, _)| at),
+            self.redial.due(),
+            self.alive_due,
+            self.notifier.due(),
+        ];
         others.into_iter().flatten().fold(self.stats_due, Moment::min)
     }
 
@@ -212,6 +217,9 @@ impl Driver {
         if self.stats_due <= now {
             self.stats_due = now + self.stats_file.interval();
             self.stats_file.write(&self.stats.take_block(queue, now));
+        }
+        if self.notifier.due().is_some_and(|due| due <= now) {
+            self.notifier.state(self.machine.state(), self.machine.domain(), now);
         }
         if self.alive_due.is_some_and(|due| due <= now) {
             self.notifier.alive();

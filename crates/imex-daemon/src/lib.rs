@@ -46,7 +46,7 @@ use imex_config::{Overrides, Strictness, ThisMachine};
 
 use args::Args;
 use exit::Exit;
-use failure::{StartError, chain};
+use failure::StartError;
 
 /// Runs the daemon with a command line, the program's name first, until it is told to stop.
 pub fn run(line: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -90,7 +90,6 @@ fn check(args: &Args) -> Exit {
 fn complain(error: &StartError) {
     if let Some(text) = error.last_words() {
         say(io::stderr(), &text);
-        tracing::error!(target: logging::CRITICAL, error = %chain(error), "The daemon does not start");
     }
 }
 

@@ -11,15 +11,21 @@
 //!
 //! Records above `LOG_LEVEL` stay in a bounded buffer in memory, the *verbose buffer*; signal HUP and a stop write it to
 //! a file. A full or read-only directory never stops the service: records that cannot be written are counted, and the
-//! count is written when writing works again. Line format: reference, chapter on logs.
+//! count is written when writing works again. Nor does a file system or a journal that hangs: one thread does all the
+//! writing ([`writer`]), and nobody waits for it but the end of the process, for a moment. Line format: reference,
+//! chapter on logs.
 
 mod file;
+mod journal;
 mod line;
+mod sink;
 mod verbose;
+mod writer;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use imex_config::settings::{Log, LogDestination, LogLevel, LogStart};
 use tracing::level_filters::LevelFilter;
@@ -27,13 +33,16 @@ use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt};
-use tracing_subscriber::registry::LookupSpan;
 
-pub(crate) use file::{RotatingFile, Rotation};
+pub(crate) use writer::Place;
 
 use crate::clock::WallTime;
+use file::{RotatingFile, Rotation};
+use journal::Journal;
 use line::Grade;
-use verbose::VerboseBuffer;
+use sink::Sink;
+use verbose::{Flush, VerboseBuffer};
+use writer::Writer;
 
 /// The target of records that say why the daemon ends.
 pub(crate) const CRITICAL: &str = "imexd::critical";
@@ -67,34 +76,41 @@ pub(crate) struct Logging(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     shown: Grade,
-    output: Output,
-    verbose: Mutex<VerboseBuffer>,
+    form: Form,
+    writer: Writer,
+    verbose: Arc<Mutex<VerboseBuffer>>,
     verbose_file: PathBuf,
 }
 
-enum Output {
-    File(Mutex<RotatingFile>),
-    Journal(Box<tracing_journald::Layer>),
-    Stderr,
+/// What a record becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// A line in a file.
+    Line,
+    /// A line on standard error.
+    StderrLine,
+    /// An entry of the journal.
+    Entry,
 }
 
-impl std::fmt::Debug for Output {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Output::File(_) => "File",
-            Output::Journal(_) => "Journal",
-            Output::Stderr => "Stderr",
-        })
-    }
-}
+/// How long the end of the process waits for what is still to be written: a disk that works takes it in a millisecond,
+/// and scripts that stop the service allow 15 s.
+const FINISH: Duration = Duration::from_secs(1);
 
 impl Logging {
-    /// Opens the log, writes its first line, and makes it the process's log.
-    pub(crate) fn start(log: &Log) -> Self {
+    /// Opens the log, writes its first line, and makes it the process's log. Fails if there can be no thread for it.
+    pub(crate) fn start(log: &Log) -> io::Result<Self> {
+        let sink = open(log);
+        let form = match &sink {
+            Sink::File(_) => Form::Line,
+            Sink::Stderr => Form::StderrLine,
+            Sink::Journal(_) => Form::Entry,
+        };
         let logging = Logging(Arc::new(Shared {
             shown: Grade::shown_by(log.level),
-            output: Output::open(log),
-            verbose: Mutex::new(VerboseBuffer::default()),
+            form,
+            writer: Writer::start(sink)?,
+            verbose: Arc::default(),
             verbose_file: log.verbose_file.clone(),
         }));
         let subscriber =
@@ -102,90 +118,94 @@ impl Logging {
         // Fails only if the process has a log already, as in tests that start two daemons in one process.
         let _ = tracing::subscriber::set_global_default(subscriber);
         if log.level > LogLevel::Off {
-            logging.write_raw(&format!("IMEX Log initializing at: {}\n", WallTime::now().banner()));
+            let banner = WallTime::now().banner();
+            logging.write_raw(Place::Log, &format!("IMEX Log initializing at: {banner}\n"));
         }
-        logging
+        Ok(logging)
     }
 
-    /// Writes text that is no record, such as a block of statistics, to where the records go. The journal knows only
-    /// records, so there it is one.
-    pub(crate) fn write_raw(&self, text: &str) {
-        self.0.output.write(text);
+    /// Opens a file of its own for statistics.
+    pub(crate) fn open_stats(&self, plan: &FilePlan) -> io::Result<()> {
+        self.0.writer.open(Place::Stats, Sink::File(RotatingFile::open(plan)?));
+        Ok(())
+    }
+
+    /// Has text written that is no record, such as a block of statistics. The journal knows only records, so there it
+    /// is one. Never waits.
+    pub(crate) fn write_raw(&self, place: Place, text: &str) {
+        match (place, self.0.form) {
+            (Place::Log, Form::Entry) => tracing::info!("{}", text.trim_end()),
+            (Place::Log, Form::Line | Form::StderrLine) | (Place::Stats | Place::Stderr, _) => {
+                self.0.writer.write(place, text.as_bytes().to_vec());
+            }
+        }
     }
 
     /// Whether records go to standard error, which must then stay open.
     pub(crate) fn uses_stderr(&self) -> bool {
-        matches!(self.0.output, Output::Stderr)
+        self.0.form == Form::StderrLine
     }
 
-    /// Moves the verbose buffer to its file. A failure is a record of its own, and loses nothing.
+    /// Has the verbose buffer moved to its file. Never waits.
     pub(crate) fn flush_verbose(&self) {
-        let path = &self.0.verbose_file;
-        let flushed = lock(&self.0.verbose).flush_to(path);
-        match flushed {
-            Ok(records) => {
-                tracing::info!(records, file = %path.display(), "Wrote the verbose buffer to its file")
+        let file = &self.0.verbose_file;
+        let flush = Flush::take(&self.0.verbose, file);
+        let records = flush.len();
+        match self.0.writer.flush(flush) {
+            Ok(()) => {
+                tracing::info!(records, file = %file.display(), "Writing the verbose buffer to its file")
             }
-            Err(error) => {
-                tracing::warn!(%error, file = %path.display(), "The verbose buffer could not be written to its file");
+            Err(flush) => {
+                flush.give_up();
+                tracing::warn!(file = %file.display(), "The verbose buffer is still being written to its file");
             }
         }
+    }
+
+    /// Waits a moment for all that is still to be written. Whatever was recorded before is lost with the process if it
+    /// is not written by then.
+    pub(crate) fn finish(&self) {
+        self.0.writer.finish(FINISH);
     }
 }
 
-impl Output {
-    fn open(log: &Log) -> Self {
-        match &log.destination {
-            LogDestination::Stderr => Output::Stderr,
-            LogDestination::File(path) => match RotatingFile::open(&FilePlan::of(path, log)) {
-                Ok(file) => Output::File(Mutex::new(file)),
-                Err(error) => Output::instead("open IMEX log file", &error),
-            },
-            LogDestination::Syslog => match tracing_journald::layer() {
-                Ok(layer) => Output::Journal(Box::new(
-                    layer
-                        .with_field_prefix(Some("IMEX".to_owned()))
-                        .with_syslog_identifier("imexd".to_owned()),
-                )),
-                Err(error) => Output::instead("reach the journal", &error),
-            },
-        }
+fn open(log: &Log) -> Sink {
+    match &log.destination {
+        LogDestination::Stderr => Sink::Stderr,
+        LogDestination::File(path) => match RotatingFile::open(&FilePlan::of(path, log)) {
+            Ok(file) => Sink::File(file),
+            Err(error) => instead("open IMEX log file", &error),
+        },
+        LogDestination::Syslog => match Journal::reach(Path::new(journal::SOCKET)) {
+            Ok(journal) => Sink::Journal(journal),
+            Err(error) => instead("reach the journal", &error),
+        },
     }
+}
 
-    /// These two lines stand before any log, in the form that the original gives them.
-    fn instead(failed_to: &str, error: &io::Error) -> Self {
-        let reason = nix::errno::Errno::from_raw(error.raw_os_error().unwrap_or(0)).desc();
-        let text = format!(
-            "WARNING: failed to {failed_to}  errno = {reason}\nINFO: using stderr for IMEX logging\n"
-        );
-        Output::Stderr.write(&text);
-        Output::Stderr
-    }
-
-    fn write(&self, text: &str) {
-        match self {
-            Output::File(file) => lock(file).write(text),
-            Output::Journal(_) => tracing::info!("{}", text.trim_end()),
-            // A closed standard error leaves nowhere to report to.
-            Output::Stderr => _ = io::stderr().write_all(text.as_bytes()),
-        }
-    }
+/// These two lines stand before any log, in the form that the original gives them.
+fn instead(failed_to: &str, error: &io::Error) -> Sink {
+    let reason = nix::errno::Errno::from_raw(error.raw_os_error().unwrap_or(0)).desc();
+    let text =
+        format!("WARNING: failed to {failed_to}  errno = {reason}\nINFO: using stderr for IMEX logging\n");
+    let mut sink = Sink::Stderr;
+    sink.write(text.as_bytes());
+    sink
 }
 
 /// Turns tracing's events into records.
 struct Records(Arc<Shared>);
 
-impl<S> Layer<S> for Records
-where
-    S: Subscriber + for<'span> LookupSpan<'span>,
-{
-    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+impl<S: Subscriber> Layer<S> for Records {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let Records(shared) = self;
         let grade = Grade::of(event.metadata());
-        let shown = grade <= self.0.shown;
-        match (&self.0.output, shown) {
-            (Output::Journal(journal), true) => journal.on_event(event, context),
-            (output, true) => output.write(&line::render(grade, event)),
-            (_, false) => lock(&self.0.verbose).push(line::render(grade, event)),
+        match shared.form {
+            _ if grade > shared.shown => lock(&shared.verbose).push(line::render(grade, event)),
+            Form::Entry => shared.writer.write(Place::Log, journal::entry(grade, event)),
+            Form::Line | Form::StderrLine => {
+                shared.writer.write(Place::Log, line::render(grade, event).into_bytes());
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::failure::{StartError, chain, system};
 use crate::gpu::GpuMode;
 use crate::identity;
 use crate::limits;
-use crate::logging::Logging;
+use crate::logging::{self, Logging};
 use crate::notify::Notifier;
 use crate::peer::Outlet;
 use crate::peer::accept::Door;
@@ -49,14 +49,15 @@ pub(crate) fn serve(args: &Args, line: &[OsString]) -> Result<(), StartError> {
     let driver = GpuMode::from_nogpu(args.nogpu).driver_version()?;
     refuse_security(&settings.security)?;
     limits::admit(settings.map.len())?;
-    let notifier = Notifier::from_environment();
+    let notifier =
+        Notifier::from_environment().map_err(system("reach the service manager at NOTIFY_SOCKET"))?;
     match Place::choose(args, &settings, &notifier) {
         Place::ParentOfDaemon => return daemonize::start_in_background(line),
         Place::Daemon => daemonize::leave_session()?,
         Place::Foreground => {}
     }
-    let logging = Logging::start(&settings.log);
-    let start = Start { args, settings: &settings, problems: &problems, driver, logging };
+    let logging = Logging::start(&settings.log).map_err(system("start the log's thread"))?;
+    let start = Start { args, settings: &settings, problems: &problems, driver, logging: logging.clone() };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -64,6 +65,10 @@ pub(crate) fn serve(args: &Args, line: &[OsString]) -> Result<(), StartError> {
         .build()
         .map_err(system("start the runtime"))?;
     let served = runtime.block_on(start.serve(notifier));
+    if let Err(error) = &served {
+        tracing::error!(target: logging::CRITICAL, error = %chain(error), "The daemon does not start");
+    }
+    logging.finish();
     // A resolver that hangs does not keep the process.
     runtime.shutdown_background();
     served

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::FilePlan;
+use super::sink::lost_line;
 
 /// When a file is full, and what happens then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,13 +41,20 @@ impl RotatingFile {
     }
 
     /// Writes one text.
-    pub(crate) fn write(&mut self, text: &str) {
+    pub(crate) fn write(&mut self, text: &[u8]) {
         if self.try_write(text).is_err() {
             self.lost += 1;
         }
     }
 
-    fn try_write(&mut self, text: &str) -> io::Result<()> {
+    /// Notes that so many texts were lost.
+    pub(crate) fn miss(&mut self, count: u64) {
+        self.lost += count;
+        // What is still not told stays counted.
+        let _ = self.try_write(&[]);
+    }
+
+    fn try_write(&mut self, text: &[u8]) -> io::Result<()> {
         let size = text.len() as u64;
         if self.written > 0 && self.written.saturating_add(size) > self.rotation.max_bytes {
             if self.rotation.keep == 0 {
@@ -55,15 +63,14 @@ impl RotatingFile {
             self.begin_anew()?;
         }
         if self.lost > 0 {
-            let note = format!("({} records could not be written here)\n", self.lost);
-            self.append(&note)?;
+            self.append(lost_line(self.lost).as_bytes())?;
             self.lost = 0;
         }
         self.append(text)
     }
 
-    fn append(&mut self, text: &str) -> io::Result<()> {
-        self.file.write_all(text.as_bytes())?;
+    fn append(&mut self, text: &[u8]) -> io::Result<()> {
+        self.file.write_all(text)?;
         self.written += text.len() as u64;
         Ok(())
     }
@@ -99,7 +106,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut file = open(dir.path(), 2);
         for text in ["1111\n", "2222\n", "3333\n", "4444\n"] {
-            file.write(text);
+            file.write(text.as_bytes());
         }
         let read = |name: &str| fs::read_to_string(dir.path().join(name)).ok();
         assert_eq!(read("log").as_deref(), Some("4444\n"));
@@ -112,7 +119,7 @@ mod tests {
     fn without_rotation_writing_stops_at_the_size() {
         let dir = tempfile::tempdir().unwrap();
         let mut file = open(dir.path(), 0);
-        (0..10).for_each(|_| file.write("1234\n"));
+        (0..10).for_each(|_| file.write(b"1234\n"));
         assert_eq!(fs::read_to_string(dir.path().join("log")).unwrap(), "1234\n");
     }
 
@@ -122,10 +129,10 @@ mod tests {
         let path = dir.path().join("log");
         fs::write(&path, "old\n").unwrap();
         let mut plan = plan(dir.path(), 1);
-        RotatingFile::open(&plan).unwrap().write("new\n");
+        RotatingFile::open(&plan).unwrap().write(b"new\n");
         assert_eq!(fs::read_to_string(&path).unwrap(), "old\nnew\n");
         plan.append = false;
-        RotatingFile::open(&plan).unwrap().write("newer\n");
+        RotatingFile::open(&plan).unwrap().write(b"newer\n");
         assert_eq!(fs::read_to_string(&path).unwrap(), "newer\n");
     }
 
@@ -135,10 +142,10 @@ mod tests {
         let mut file = open(dir.path(), 1);
         file.rotation.max_bytes = 1000;
         let good = std::mem::replace(&mut file.file, File::options().write(true).open("/dev/full").unwrap());
-        file.write("lost\n");
-        file.write("lost too\n");
+        file.write(b"lost\n");
+        file.write(b"lost too\n");
         file.file = good;
-        file.write("back\n");
+        file.write(b"back\n");
         let text = fs::read_to_string(dir.path().join("log")).unwrap();
         assert_eq!(text, "(2 records could not be written here)\nback\n");
     }

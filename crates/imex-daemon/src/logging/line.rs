@@ -95,7 +95,8 @@ impl Write for Line {
     }
 }
 
-const MESSAGE: &str = "message";
+/// The name that tracing gives a record's text.
+pub(super) const MESSAGE: &str = "message";
 
 struct MessageOf<'a>(&'a mut Line);
 

@@ -3,7 +3,10 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use super::lock;
 
 /// The most bytes of text kept: some 2,000 records, the last minutes of a daemon in trouble, and little beside the
 /// 10 MiB that a daemon may take. At the brim the oldest records go.
@@ -29,6 +32,18 @@ impl VerboseBuffer {
         }
     }
 
+    /// How many lines there are.
+    pub(super) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Puts older lines before those that have come since; the oldest go if there is no room.
+    fn restore(&mut self, mut older: VerboseBuffer) {
+        older.dropped += self.dropped;
+        std::mem::take(&mut self.lines).into_iter().for_each(|line| older.push(line));
+        *self = older;
+    }
+
     /// Appends all lines to a file and forgets them; keeps them if that fails.
     pub(super) fn flush_to(&mut self, path: &Path) -> io::Result<usize> {
         if self.lines.is_empty() {
@@ -43,6 +58,40 @@ impl VerboseBuffer {
         let count = self.lines.len();
         *self = VerboseBuffer::default();
         Ok(count)
+    }
+}
+
+/// A verbose buffer's content on its way to a file.
+#[derive(Debug)]
+pub(super) struct Flush {
+    taken: VerboseBuffer,
+    home: Arc<Mutex<VerboseBuffer>>,
+    path: PathBuf,
+}
+
+impl Flush {
+    /// Takes all lines out of a buffer.
+    pub(super) fn take(home: &Arc<Mutex<VerboseBuffer>>, path: &Path) -> Self {
+        let taken = std::mem::take(&mut *lock(home));
+        Flush { taken, home: Arc::clone(home), path: path.to_owned() }
+    }
+
+    /// How many lines were taken.
+    pub(super) fn len(&self) -> usize {
+        self.taken.len()
+    }
+
+    /// Writes them. A failure is a record of its own and loses nothing: the lines go back.
+    pub(super) fn perform(mut self) {
+        if let Err(error) = self.taken.flush_to(&self.path) {
+            tracing::warn!(%error, file = %self.path.display(), "The verbose buffer could not be written to its file");
+            self.give_up();
+        }
+    }
+
+    /// Puts the lines back.
+    pub(super) fn give_up(self) {
+        lock(&self.home).restore(self.taken);
     }
 }
 

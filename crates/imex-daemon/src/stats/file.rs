@@ -1,24 +1,17 @@
 //! Where the blocks of statistics go.
 
-use std::io::{self, Write};
 use std::time::Duration;
 
 use imex_config::settings::{Log, Stats, StatsDestination};
 
-use crate::logging::{FilePlan, Logging, RotatingFile};
+use crate::logging::{FilePlan, Logging, Place};
 
 /// Where the blocks of statistics go, and how often.
 #[derive(Debug)]
 pub(crate) struct StatsFile {
     interval: Duration,
     place: Place,
-}
-
-#[derive(Debug)]
-enum Place {
-    Own(RotatingFile),
-    Log(Logging),
-    Stderr,
+    logging: Logging,
 }
 
 impl StatsFile {
@@ -26,17 +19,17 @@ impl StatsFile {
     /// place.
     pub(crate) fn open(stats: &Stats, log: &Log, logging: &Logging) -> Self {
         let place = match &stats.destination {
-            StatsDestination::Log => Place::Log(logging.clone()),
+            StatsDestination::Log => Place::Log,
             StatsDestination::Stderr => Place::Stderr,
-            StatsDestination::File(path) => match RotatingFile::open(&FilePlan::of(path, log)) {
-                Ok(file) => Place::Own(file),
+            StatsDestination::File(path) => match logging.open_stats(&FilePlan::of(path, log)) {
+                Ok(()) => Place::Stats,
                 Err(error) => {
                     tracing::warn!(%error, file = %path.display(), "Statistics go to standard error: their file cannot be opened");
                     Place::Stderr
                 }
             },
         };
-        StatsFile { interval: stats.interval, place }
+        StatsFile { interval: stats.interval, place, logging: logging.clone() }
     }
 
     /// Time between two blocks.
@@ -46,16 +39,11 @@ impl StatsFile {
 
     /// Whether blocks go to standard error, which must then stay open.
     pub(crate) fn uses_stderr(&self) -> bool {
-        matches!(self.place, Place::Stderr)
+        self.place == Place::Stderr
     }
 
-    /// Writes a block.
-    pub(crate) fn write(&mut self, block: &str) {
-        match &mut self.place {
-            Place::Own(file) => file.write(block),
-            Place::Log(logging) => logging.write_raw(block),
-            // A closed standard error leaves nowhere to report to.
-            Place::Stderr => _ = io::stderr().write_all(block.as_bytes()),
-        }
+    /// Has a block written. Never waits.
+    pub(crate) fn write(&self, block: &str) {
+        self.logging.write_raw(self.place, block);
     }
 }

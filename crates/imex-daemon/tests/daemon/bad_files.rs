@@ -82,7 +82,7 @@ fn unknown_keys_are_warnings_in_the_log_and_failures_of_a_check() {
     assert!(text.contains("warning: ") && text.contains("IMEX_WAIT_FOR_QUORUM"), "{text}");
     let mut node = rack.start(0);
     node.await_state(NodeState::Ready);
-    assert!(node.log().contains("[WARNING]"), "{}", node.log());
+    node.await_log("[WARNING]");
     node.stop();
 }
 

@@ -5,9 +5,11 @@
 mod background;
 mod bad_files;
 mod command_service;
+mod hanging;
 mod hostile_peers;
 mod limits;
 mod logging;
+mod namespace;
 mod persistence;
 mod service_manager;
 mod signals;

@@ -172,9 +172,10 @@ impl Node {
         self.dir.join("socket")
     }
 
-    /// One of its files; empty if it is not there.
+    /// One of its files; empty if it is not there or no regular file.
     pub(crate) fn file(&self, name: &str) -> String {
-        fs::read_to_string(self.dir.join(name)).unwrap_or_default()
+        let path = self.dir.join(name);
+        if path.is_file() { fs::read_to_string(path).unwrap_or_default() } else { String::new() }
     }
 
     /// Its log.

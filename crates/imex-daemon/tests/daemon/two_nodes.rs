@@ -11,7 +11,6 @@ const DISCONNECT: &str = "Node disconnect event detected for node";
 fn a_domain_forms_and_says_so_in_the_log() {
     let rack = Rack::new(2);
     let mut nodes = rack.start_all();
-    let log = nodes[1].log();
     let address = rack.address(1);
     for line in [
         "IMEX Log initializing at: ".to_owned(),
@@ -24,7 +23,7 @@ fn a_domain_forms_and_says_so_in_the_log() {
         ),
         "The domain is UP".to_owned(),
     ] {
-        assert!(log.contains(&line), "no {line:?} in\n{log}");
+        nodes[1].await_log(&line);
     }
     nodes[0].expect_error(DISCONNECT);
     nodes[1].stop();
@@ -44,8 +43,8 @@ fn a_killed_member_is_missed_at_once_and_its_successor_cleaned_up_once() {
     nodes[1] = rack.start(1);
     nodes[0].await_domain(DomainState::Up);
     nodes[1].await_domain(DomainState::Up);
-    assert_eq!(nodes[0].log().matches(DISCONNECT).count(), 1, "{}", nodes[0].log());
     nodes[0].await_log("Number of times connected: 2");
+    assert_eq!(nodes[0].log().matches(DISCONNECT).count(), 1, "{}", nodes[0].log());
     nodes[1].expect_error(DISCONNECT);
     nodes[0].stop();
     nodes[1].stop();
