@@ -21,7 +21,6 @@ use tokio::time::Sleep;
 
 use crate::clock::Clock;
 use crate::command::{Publication, Question, Reply};
-use crate::failure::chain;
 use crate::logging::Logging;
 use crate::notify::Notifier;
 use crate::peer::addresses::AddressBook;
@@ -335,9 +334,6 @@ impl Driver {
         self.events.close();
         if tokio::time::timeout(FLUSH, self.streams.finish()).await.is_err() {
             tracing::warn!("Some nodes did not take the notice of leaving in time");
-        }
-        if let Err(error) = self.persist.clear() {
-            tracing::warn!(error = %chain(&error), "The persist file of a clean stop could not be removed");
         }
         tracing::info!("The daemon ends");
         self.logging.flush_verbose();

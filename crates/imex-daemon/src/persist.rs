@@ -1,7 +1,9 @@
 //! The persist file: who had imported memory from this node when it ended uncleanly.
 //!
 //! Its first line is the digest of the node map, each further line one importer: `Node 3: 10.0.0.4` (reference, chapter
-//! on quorum modes). It lies on a file system that a reboot empties, which is right: imports do not survive one.
+//! on quorum modes). While nobody imports there is the key alone: from the start on, and after a clean stop too, which is
+//! all that tells it from an unclean one. It lies on a file system that a reboot empties, which is right: imports do not
+//! survive one.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,23 +22,25 @@ const MAX_BYTES: u64 = (NodeMap::MAX_ENTRIES * (NodeMap::MAX_ENTRY_BYTES + 16)) 
 pub(crate) struct PersistFile {
     path: PathBuf,
     map: NodeMap,
+    /// What it is known to hold.
+    stored: Option<BTreeSet<NodeId>>,
 }
 
 /// What a persist file said at the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Recalled {
-    /// There is none: the last run ended cleanly, or there was none since the boot.
+    /// There is none: no run since the boot.
     Nothing,
     /// It belongs to another node map, so nobody in it matters.
     OtherMap,
-    /// These nodes had imported.
+    /// These nodes had imported; nobody after a clean end.
     Importers(BTreeSet<NodeId>),
 }
 
 /// Why a persist file cannot be used.
 #[derive(Debug, Error)]
 pub(crate) enum PersistError {
-    /// It cannot be read, written or removed.
+    /// It cannot be read or written.
     #[error("{verb} persist file {}", path.display())]
     File {
         /// What was tried.
@@ -59,7 +63,7 @@ pub(crate) enum PersistError {
 impl PersistFile {
     /// The persist file at this path for this map. Looks at nothing yet.
     pub(crate) fn new(path: PathBuf, map: NodeMap) -> Self {
-        PersistFile { path, map }
+        PersistFile { path, map, stored: None }
     }
 
     /// Where it is.
@@ -68,7 +72,7 @@ impl PersistFile {
     }
 
     /// Reads it.
-    pub(crate) fn recall(&self) -> Result<Recalled, PersistError> {
+    pub(crate) fn recall(&mut self) -> Result<Recalled, PersistError> {
         let mut text = String::new();
         let read = File::open(&self.path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
         match read {
@@ -85,25 +89,21 @@ impl PersistFile {
             .map(|(n, line)| {
                 self.importer(line).ok_or_else(|| PersistError::Line { path: self.path.clone(), line: n + 2 })
             })
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<BTreeSet<_>, _>>()?;
+        self.stored = Some(importers.clone());
         Ok(Recalled::Importers(importers))
     }
 
-    /// Replaces its content; without importers there is no file. When this returns, the content survives a crash of
+    /// Replaces its content, unless it is known to hold the same. When this returns, the content survives a crash of
     /// the machine; at no time does a reader see half of it.
-    pub(crate) fn record(&self, importers: &BTreeSet<NodeId>) -> Result<(), PersistError> {
-        if importers.is_empty() {
-            return self.clear();
+    pub(crate) fn record(&mut self, importers: &BTreeSet<NodeId>) -> Result<(), PersistError> {
+        if self.stored.as_ref() == Some(importers) {
+            return Ok(());
         }
-        self.replace(&self.content(importers)).map_err(|source| self.failed_to("write", source))
-    }
-
-    /// Removes it: the end was clean.
-    pub(crate) fn clear(&self) -> Result<(), PersistError> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.failed_to("remove", error)),
-            _ => Ok(()),
-        }
+        self.stored = None;
+        self.replace(&self.content(importers)).map_err(|source| self.failed_to("write", source))?;
+        self.stored = Some(importers.clone());
+        Ok(())
     }
 
     fn key(&self) -> String {
@@ -149,21 +149,43 @@ mod tests {
     #[test]
     fn what_was_recorded_is_recalled_until_nobody_is_left() {
         let dir = tempfile::tempdir().unwrap();
-        let file = persist_file(dir.path(), &["a", "b", "c"]);
+        let mut file = persist_file(dir.path(), &["a", "b", "c"]);
         assert_eq!(file.recall().unwrap(), Recalled::Nothing);
         let importers = BTreeSet::from([NodeId::new(0), NodeId::new(2)]);
         file.record(&importers).unwrap();
         assert_eq!(file.recall().unwrap(), Recalled::Importers(importers));
         file.record(&BTreeSet::new()).unwrap();
-        assert_eq!(file.recall().unwrap(), Recalled::Nothing);
-        file.clear().unwrap();
-        assert_eq!(file.recall().unwrap(), Recalled::Nothing);
+        assert_eq!(file.recall().unwrap(), Recalled::Importers(BTreeSet::new()));
+    }
+
+    #[test]
+    fn without_importers_there_is_the_key_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = persist_file(dir.path(), &["a", "b"]);
+        file.record(&BTreeSet::new()).unwrap();
+        assert_eq!(fs::read_to_string(file.path()).unwrap(), file.key() + "\n");
+    }
+
+    #[test]
+    fn what_the_file_holds_is_not_written_again_and_what_failed_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = persist_file(dir.path(), &["a", "b"]);
+        let importers = BTreeSet::from([NodeId::new(1)]);
+        file.record(&importers).unwrap();
+        fs::remove_file(file.path()).unwrap();
+        file.record(&importers).unwrap();
+        assert!(!file.path().exists());
+        fs::create_dir(file.path()).unwrap();
+        assert!(file.record(&BTreeSet::new()).is_err());
+        fs::remove_dir(file.path()).unwrap();
+        file.record(&importers).unwrap();
+        assert!(file.path().exists());
     }
 
     #[test]
     fn the_file_has_the_key_and_one_line_per_importer() {
         let dir = tempfile::tempdir().unwrap();
-        let file = persist_file(dir.path(), &["10.0.0.1", "10.0.0.2"]);
+        let mut file = persist_file(dir.path(), &["10.0.0.1", "10.0.0.2"]);
         file.record(&BTreeSet::from([NodeId::new(1)])).unwrap();
         let text = fs::read_to_string(file.path()).unwrap();
         assert_eq!(text, format!("{}\nNode 1: 10.0.0.2\n", file.map.digest()));
@@ -179,7 +201,7 @@ mod tests {
     #[test]
     fn a_damaged_line_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        let file = persist_file(dir.path(), &["a", "b"]);
+        let mut file = persist_file(dir.path(), &["a", "b"]);
         for line in ["Node 7: a", "Node 0: b", "Node x: a", "nonsense"] {
             fs::write(file.path(), format!("{}\n{line}\n", file.key())).unwrap();
             let error = file.recall().unwrap_err();
@@ -190,7 +212,7 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_an_error_and_no_panic() {
         let dir = tempfile::tempdir().unwrap();
-        let file = persist_file(dir.path(), &["a"]);
+        let mut file = persist_file(dir.path(), &["a"]);
         fs::write(file.path(), [0xff, 0xfe, 0, 1]).unwrap();
         assert!(matches!(file.recall(), Err(PersistError::File { verb: "read", .. })));
     }

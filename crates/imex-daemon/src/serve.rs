@@ -132,8 +132,9 @@ impl Start<'_> {
         let (outlet, events) = Outlet::queue(clock);
         let hello = Arc::new(self.introduction()?);
         let port = listener.local_addr().map_err(system("name the port for peers"))?.port();
-        let persist = PersistFile::new(settings.persist.clone(), settings.map.clone());
-        let machine = self.machine(&hello, &persist);
+        let mut persist = PersistFile::new(settings.persist.clone(), settings.map.clone());
+        let importers = recall(&mut persist);
+        let machine = self.machine(&hello, importers);
         let stats_file = StatsFile::open(&settings.stats, &settings.log, &self.logging);
         self.report_running(&stats_file)?;
         let book = AddressBook::new(settings, port);
@@ -169,12 +170,12 @@ impl Start<'_> {
             .map_err(|error| system("introduce this daemon")(std::io::Error::other(error)))
     }
 
-    fn machine(&self, hello: &Arc<Hello>, persist: &PersistFile) -> Machine {
+    fn machine(&self, hello: &Arc<Hello>, importers: BTreeSet<NodeId>) -> Machine {
         let setup = machine::Setup {
             map: self.settings.map.clone(),
             hello: Arc::clone(hello),
             quorum: self.settings.quorum,
-            importers: recall(persist),
+            importers,
             timing: self.settings.timing,
             security: false,
             // Any part of a random number is a random number.
@@ -193,10 +194,25 @@ impl Start<'_> {
     }
 }
 
-/// Whom a recovery has to wait for.
-fn recall(persist: &PersistFile) -> BTreeSet<NodeId> {
+/// Whom a recovery has to wait for. From then on there is a file that says so, though it be of the key alone.
+fn recall(persist: &mut PersistFile) -> BTreeSet<NodeId> {
+    let importers = read_importers(persist);
+    if let Err(error) = persist.record(&importers) {
+        tracing::warn!(
+            error = %chain(&error),
+            "The persist file cannot be written; after an unclean end this node will wait for nobody"
+        );
+    }
+    importers
+}
+
+fn read_importers(persist: &mut PersistFile) -> BTreeSet<NodeId> {
+    let recalled = persist.recall();
     let file = persist.path().display();
-    match persist.recall() {
+    match recalled {
+        Ok(Recalled::Importers(importers)) if importers.is_empty() => {
+            tracing::info!("Nobody imports from this node according to {file}");
+        }
         Ok(Recalled::Importers(importers)) => {
             tracing::info!(
                 "{} nodes had imported from this one when it ended uncleanly ({file})",

@@ -90,10 +90,14 @@ impl Driver {
         }
     }
 
-    fn record(&self, importers: &BTreeSet<NodeId>) {
-        if let Err(error) = self.persist.record(importers) {
+    fn record(&mut self, importers: &BTreeSet<NodeId>) {
+        let Err(error) = self.persist.record(importers) else { return };
+        let error = chain(&error);
+        if importers.is_empty() {
+            tracing::warn!(%error, "That nobody imports from this node could not be stored; the next run may wait in vain");
+        } else {
             tracing::error!(
-                error = %chain(&error),
+                %error,
                 "The nodes that import from this one could not be stored; after an unclean end it will not wait for them"
             );
         }

@@ -27,11 +27,29 @@ fn a_clean_stop_leaves_nobody_to_wait_for() {
     let mut node = rack.start(0);
     node.await_state(NodeState::WaitingForRecovery);
     node.stop();
-    assert!(!rack.dir(0).join("persist.dat").exists());
+    assert_eq!(node.file("persist.dat"), key(&rack, 0));
     let mut node = rack.start(0);
     node.await_state(NodeState::Ready);
-    node.await_log("does not exist");
+    node.await_log("Nobody imports from this node");
     node.stop();
+}
+
+#[test]
+fn without_importers_the_file_is_the_key_from_the_start_to_any_end() {
+    let rack = Rack::new(2);
+    for old in [None, Some("0000\nNode 1: 10.0.0.1\n")] {
+        let path = rack.dir(0).join("persist.dat");
+        match old {
+            Some(text) => fs::write(path, text).unwrap(),
+            None => assert!(!path.exists()),
+        }
+        let mut node = rack.start(0);
+        node.await_state(NodeState::Ready);
+        assert_eq!(node.file("persist.dat"), key(&rack, 0));
+        node.kill();
+        assert_eq!(node.file("persist.dat"), key(&rack, 0));
+    }
+    rack.start(0).await_state(NodeState::Ready);
 }
 
 #[test]
@@ -63,10 +81,15 @@ fn a_place_that_does_not_exist_does_not_keep_a_node_from_serving() {
 }
 
 fn write_importers(rack: &Rack, k: usize, importers: &[usize]) {
-    let map = fs::read_to_string(rack.dir(k).join("nodes.cfg")).unwrap();
-    let mut text = NodeMap::new(map.lines()).unwrap().digest().to_string() + "\n";
+    let mut text = key(rack, k);
     for importer in importers {
         text += &format!("Node {importer}: {}\n", rack.address(*importer));
     }
     fs::write(rack.dir(k).join("persist.dat"), text).unwrap();
+}
+
+/// The file's first line.
+fn key(rack: &Rack, k: usize) -> String {
+    let map = fs::read_to_string(rack.dir(k).join("nodes.cfg")).unwrap();
+    NodeMap::new(map.lines()).unwrap().digest().to_string() + "\n"
 }
