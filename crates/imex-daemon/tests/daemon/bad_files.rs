@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use imex_core::{DomainState, NodeState};
 
+use crate::namespace;
 use crate::support::{Rack, imexd, run};
 
 #[test]
@@ -53,6 +54,31 @@ fn an_unreadable_node_map_is_named() {
     let (code, text) = rack.refused(0);
     assert_eq!(code, 3, "{text}");
     assert!(text.contains("nodes.cfg"), "{text}");
+}
+
+#[test]
+fn a_node_map_that_this_user_may_not_read_is_named_with_the_reason() {
+    let rack = Rack::new(1);
+    let mut plain = std::process::Command::new("setpriv");
+    plain.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    let unprivileged = |command: &std::process::Command| {
+        let mut unprivileged = std::process::Command::new(plain.get_program());
+        unprivileged.args(plain.get_args()).arg(command.get_program()).args(command.get_args());
+        unprivileged
+    };
+    if !run(unprivileged(&imexd()).arg("--version")).status.success() {
+        namespace::skip("setpriv, and a built program that every user may run");
+        return;
+    }
+    let node_file = rack.dir(0).join("nodes.cfg");
+    let mode =
+        |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    mode(rack.dir(0).parent().unwrap(), 0o755);
+    mode(&node_file, 0o600);
+    let output = run(&mut unprivileged(&rack.command(0)));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("nodes.cfg") && text.contains("permission to read the file is denied"), "{text}");
 }
 
 #[test]

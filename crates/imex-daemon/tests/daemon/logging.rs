@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use imex_core::NodeState;
+use imex_core::{DomainState, NodeState};
 use nix::sys::signal::Signal;
 
+use crate::namespace;
 use crate::support::{Rack, eventually};
 
 #[test]
@@ -63,6 +64,33 @@ fn a_full_disk_does_not_stop_the_service() {
     node.signal(Signal::SIGHUP);
     node.await_state(NodeState::Ready);
     node.stop();
+}
+
+#[test]
+fn files_on_a_read_only_mount_do_not_keep_a_node_from_serving() {
+    if !namespace::available() {
+        return;
+    }
+    let rack = Rack::new(2);
+    let dir = rack.dir(0).join("read-only");
+    fs::create_dir(&dir).unwrap();
+    for key in ["LOG_FILE_NAME", "STATS_FILE_NAME", "OPENIMEX_PERSIST_FILE", "OPENIMEX_VERBOSE_LOG_FILE_NAME"]
+    {
+        rack.set(0, key, dir.join(key).display());
+    }
+    let script = format!("mount -t tmpfs none {0}; mount -o remount,ro {0}", dir.display());
+    let mut first = rack.spawn(0, &mut namespace::with_mounts(&script, &rack.command(0)));
+    let second = rack.start(1);
+    first.await_domain(DomainState::Up);
+    first.signal(Signal::SIGHUP);
+    second.await_domain(DomainState::Up);
+    let said = |text: &str| eventually(|| first.file("stderr").contains(text));
+    assert!(said("WARNING: failed to open IMEX log file  errno = Read-only file system\n"));
+    assert!(said("Statistics go to standard error"));
+    assert!(said("The persist file cannot be written"));
+    assert!(said("Writing the verbose buffer to its file"));
+    drop(second);
+    first.stop();
 }
 
 #[test]

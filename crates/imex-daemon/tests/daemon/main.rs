@@ -4,10 +4,12 @@
 
 mod background;
 mod bad_files;
+mod clocks;
 mod command_service;
 mod hanging;
 mod hostile_peers;
 mod limits;
+mod link_local;
 mod logging;
 mod namespace;
 mod persistence;

@@ -3,14 +3,19 @@
 use std::process::{Child, Command, Stdio};
 
 /// Whether this user may make namespaces; says so on standard error if not.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests is to see what was not tested")]
 pub(crate) fn available() -> bool {
     let made = Command::new("unshare").args(["--mount", "--net", "true"]).stderr(Stdio::null()).status();
     let available = made.is_ok_and(|status| status.success());
     if !available {
-        eprintln!("SKIPPED: this test needs root, for namespaces of its own");
+        skip("root, for namespaces of its own");
     }
     available
+}
+
+/// Says on standard error that the test is skipped for want of something.
+#[expect(clippy::print_stderr, reason = "whoever runs the tests is to see what was not tested")]
+pub(crate) fn skip(needed: &str) {
+    eprintln!("SKIPPED: this test needs {needed}");
 }
 
 /// A command that first runs a shell script in mounts of its own.
@@ -32,13 +37,14 @@ pub(crate) fn append(mut outer: Command, command: &Command) -> Command {
 pub(crate) struct Network(Child);
 
 impl Network {
-    /// A network with nothing but a loopback interface that is down.
+    /// A network with nothing but a loopback interface.
     pub(crate) fn new() -> Self {
         let holder = Command::new("unshare").args(["--net", "sleep", "600"]).spawn().unwrap();
         let network = Network(holder);
         let own = std::fs::read_link("/proc/self/ns/net").unwrap();
         let theirs = || std::fs::read_link(format!("/proc/{}/ns/net", network.pid())).ok();
         assert!(crate::support::eventually(|| theirs().is_some_and(|theirs| theirs != own)));
+        network.ip("link set lo up");
         network
     }
 
