@@ -1,7 +1,8 @@
 //! What the daemon counts, and the block of statistics that it writes from time to time.
 //!
 //! The block has the form of the original's (reference, chapter on performance statistics): a heading line, then JSON with
-//! an indent of one blank; counts are strings. Its last object, `SinceStart`, is our own.
+//! an indent of one blank; counts are strings. Its last object, `SinceStart`, is our own. What each figure means:
+//! `docs/statistics.md`.
 
 mod file;
 
@@ -80,7 +81,7 @@ impl From<&PeerMessage> for MessageKind {
 pub(crate) struct Stats {
     counters: BTreeMap<Counter, u64>,
     incoming: BTreeMap<MessageKind, Times>,
-    outgoing: BTreeMap<MessageKind, Times>,
+    outgoing: BTreeMap<MessageKind, u32>,
     since: Moment,
 }
 
@@ -127,9 +128,9 @@ impl Stats {
         self.incoming.entry(kind).or_default().add(passage);
     }
 
-    /// Counts a message to a peer. How long it waits for the peer to take it is not known here, so its times are zero.
+    /// Counts a message to a peer. How long it waits for the peer to take it is not known here, so no times are given.
     pub(crate) fn sent(&mut self, kind: MessageKind) {
-        self.outgoing.entry(kind).or_default().count += 1;
+        *self.outgoing.entry(kind).or_default() += 1;
     }
 
     /// The block for the time since the last one; counts of messages begin anew.
@@ -137,8 +138,8 @@ impl Stats {
         let seconds = now.since(self.since).as_secs_f64().round();
         let block = Block {
             queues: Queues { processor: QueueBlock::of(queue, now) },
-            incoming: blocks(&self.incoming),
-            outgoing: blocks(&self.outgoing),
+            incoming: self.incoming.iter().map(|(kind, times)| (*kind, times.into())).collect(),
+            outgoing: self.outgoing.iter().map(|(kind, count)| (*kind, CountBlock::of(*count))).collect(),
             since_start: self.counters.iter().map(|(counter, n)| (*counter, n.to_string())).collect(),
         };
         self.incoming.clear();
@@ -170,7 +171,7 @@ struct Block {
     #[serde(rename = "IncomingMessages")]
     incoming: BTreeMap<MessageKind, MessageBlock>,
     #[serde(rename = "OutgoingMessages")]
-    outgoing: BTreeMap<MessageKind, MessageBlock>,
+    outgoing: BTreeMap<MessageKind, CountBlock>,
     #[serde(rename = "SinceStart")]
     since_start: BTreeMap<Counter, String>,
 }
@@ -197,6 +198,18 @@ struct MessageBlock {
     avg_total_time_millis: f64,
 }
 
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CountBlock {
+    msg_count: String,
+}
+
+impl CountBlock {
+    fn of(count: u32) -> Self {
+        CountBlock { msg_count: count.to_string() }
+    }
+}
+
 impl QueueBlock {
     fn of(queue: QueueState, now: Moment) -> Self {
         let oldest = queue.waiting_since.map_or(Duration::ZERO, |since| now.since(since));
@@ -220,10 +233,6 @@ impl From<&Times> for MessageBlock {
     }
 }
 
-fn blocks(times: &BTreeMap<MessageKind, Times>) -> BTreeMap<MessageKind, MessageBlock> {
-    times.iter().map(|(kind, times)| (*kind, times.into())).collect()
-}
-
 fn one_blank_json(block: &Block) -> io::Result<String> {
     let mut bytes = Vec::with_capacity(1024);
     block.serialize(&mut Serializer::with_formatter(&mut bytes, PrettyFormatter::with_indent(b" ")))?;
@@ -240,6 +249,7 @@ mod tests {
         stats.count(Counter::CleanUps);
         stats.received(MessageKind::Ping, passage([0, 1, 3]));
         stats.received(MessageKind::Ping, passage([0, 3, 4]));
+        stats.sent(MessageKind::Pong);
         let queue = QueueState { depth: 2, waiting_since: Some(at(29_993)) };
         let expected = r#"Performance statistics for last 30 seconds  : {
  "QueueStats": {
@@ -256,7 +266,11 @@ mod tests {
    "avgTotalTimeMillis": 3.5
   }
  },
- "OutgoingMessages": {},
+ "OutgoingMessages": {
+  "Pong": {
+   "msgCount": "1"
+  }
+ },
  "SinceStart": {
   "CleanUps": "1"
  }
