@@ -27,7 +27,7 @@ use crate::peer::addresses::AddressBook;
 use crate::peer::dial::Dialler;
 use crate::peer::{Arrival, Outlet, PeerEvent, Queued};
 use crate::persist::PersistFile;
-use crate::signals::{REDIAL_INTERVAL, Signals, Throttle, Wish};
+use crate::signals::{REDIAL_INTERVAL, Throttle, Wish};
 use crate::stats::{Counter, MessageKind, Passage, QueueState, Stats, StatsFile};
 use note::NoteLog;
 use streams::Streams;
@@ -67,7 +67,7 @@ pub(crate) struct Parts {
     /// Who wants to know how the service fares.
     pub(crate) notifier: Notifier,
     /// What the operator wants.
-    pub(crate) signals: Signals,
+    pub(crate) wishes: mpsc::Receiver<Wish>,
     /// The log.
     pub(crate) logging: Logging,
 }
@@ -95,7 +95,7 @@ pub(crate) struct Driver {
     stats_due: Moment,
     notifier: Notifier,
     alive_due: Option<Moment>,
-    signals: Signals,
+    wishes: mpsc::Receiver<Wish>,
     redial: Throttle,
     logging: Logging,
     phase: Phase,
@@ -135,15 +135,16 @@ impl Driver {
             persist: parts.persist,
             stats_file: parts.stats_file,
             notifier: parts.notifier,
-            signals: parts.signals,
+            wishes: parts.wishes,
             logging: parts.logging,
         }
     }
 
     /// Serves until the operator wants an end; then tells the peers and flushes.
     pub(crate) async fn run(mut self) {
-        self.machine.handle(Input::Start, self.clock.now());
-        self.perform_all();
+        let now = self.clock.now();
+        self.machine.handle(Input::Start, now);
+        self.perform_all(now);
         let mut alarm = Box::pin(tokio::time::sleep_until(self.clock.instant(self.next_alarm())));
         while self.phase == Phase::Serving {
             self.turn(alarm.as_mut()).await;
@@ -158,7 +159,7 @@ impl Driver {
     async fn turn(&mut self, alarm: Pin<&mut Sleep>) {
         tokio::select! {
             biased;
-            wish = self.signals.next() => self.grant(wish),
+            Some(wish) = self.wishes.recv() => self.grant(wish),
             () = alarm => {}
             _ = self.events.recv_many(&mut self.batch, BATCH) => {}
             Some(question) = self.publication.questions.recv() => self.answer(question),
@@ -171,9 +172,9 @@ impl Driver {
         }
         let queue = self.queue_state();
         // First what has come, then the time: a peer whose answer waits here is not silent.
-        self.take_in_batch();
-        self.pass_time(queue);
-        self.perform_all();
+        let now = self.take_in_batch();
+        self.pass_time(queue, now);
+        self.perform_all(now);
     }
 
     fn queue_state(&self) -> QueueState {
@@ -203,8 +204,7 @@ impl Driver {
         others.into_iter().flatten().fold(self.stats_due, Moment::min)
     }
 
-    fn pass_time(&mut self, queue: QueueState) {
-        let now = self.clock.now();
+    fn pass_time(&mut self, queue: QueueState, now: Moment) {
         if self.machine.poll_timeout().is_some_and(|(at, _)| at <= now) {
             self.machine.handle_timeout(now);
         }
@@ -226,13 +226,15 @@ impl Driver {
         }
     }
 
-    fn take_in_batch(&mut self) {
+    /// Takes in what has come; returns when that was done. The clock is read once per turn and once per message.
+    fn take_in_batch(&mut self) -> Moment {
         let mut batch = std::mem::take(&mut self.batch);
-        let mut begun = self.clock.now();
+        let mut now = self.clock.now();
         for Queued { event, at } in batch.drain(..) {
-            begun = self.take_in(event, at, begun);
+            now = self.take_in(event, at, now);
         }
         self.batch = batch;
+        now
     }
 
     /// Takes in one event that was queued at `queued`; returns when that was done.
@@ -316,7 +318,7 @@ impl Driver {
     }
 
     /// Shows what changed to those who watch.
-    fn publish(&mut self) {
+    fn publish(&mut self, now: Moment) {
         let changes = self.machine.changes();
         if self.shown == Some(changes) {
             return;
@@ -325,7 +327,7 @@ impl Driver {
         let (state, domain) = (self.machine.state(), self.machine.domain());
         self.publication.show_node(state);
         self.publication.show_domain(domain);
-        self.notifier.state(state, domain, self.clock.now());
+        self.notifier.state(state, domain, now);
     }
 
     async fn end(mut self) {

@@ -11,12 +11,15 @@
 //! | task | waits for | how many |
 //! |---|---|---|
 //! | the driver loop (`driver`) | events of all others, signals, the next deadline | 1 |
+//! | the signals (`signals`) | signals | 1 |
 //! | the peers' door (`peer::accept`) | connections | 1 |
 //! | a stranger (`peer::accept`) | a hello, for 2 s | bounded, 8 per source |
 //! | a dial (`peer::dial`) | an answer, until the core gives it up | at most 1 per node |
 //! | a stream (`peer::listen`) | messages | 2 per node |
 //! | the command listeners (`command`) | connections | 1 |
 //! | a command connection (`command`) | requests | at most 15 per listener |
+//!
+//! Beside that thread there is one that writes logs and statistics (`logging::writer`), and up to four that look up names.
 
 pub mod args;
 mod clock;

@@ -29,7 +29,7 @@ use crate::peer::addresses::AddressBook;
 use crate::peer::dial::{Dialler, LOOK_UPS};
 use crate::persist::{PersistFile, Recalled};
 use crate::ports;
-use crate::signals::Signals;
+use crate::signals;
 use crate::stats::StatsFile;
 
 /// How many threads may block in the system's resolver at once: one per look-up.
@@ -122,7 +122,7 @@ struct Start<'a> {
 impl Start<'_> {
     async fn serve(self, notifier: Notifier) -> Result<(), StartError> {
         let settings = self.settings;
-        let signals = Signals::listen().map_err(system("listen to signals"))?;
+        let wishes = signals::listen().map_err(system("listen to signals"))?;
         echo::options(settings, self.driver);
         echo::problems(self.problems);
         echo::nodes(settings);
@@ -154,7 +154,7 @@ impl Start<'_> {
             persist,
             stats_file,
             notifier,
-            signals,
+            wishes,
             logging: self.logging,
         };
         Driver::new(parts).run().await;

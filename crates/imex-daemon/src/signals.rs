@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use imex_core::Moment;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +18,12 @@ pub(crate) enum Wish {
     Redial,
 }
 
+/// How many wishes may wait for the driver loop. Beyond it signals wait where they came in, equal ones as one.
+const WISHES: usize = 8;
+
 /// The signals that this process listens to. One per process.
 #[derive(Debug)]
-pub(crate) struct Signals {
+struct Signals {
     term: Signal,
     int: Signal,
     quit: Signal,
@@ -27,9 +31,17 @@ pub(crate) struct Signals {
     usr1: Signal,
 }
 
+/// Begins to listen, in a task of its own: five signals need not be looked at each time that a message comes. Until then
+/// signals have the system's meaning, which for most is the end of the process.
+pub(crate) fn listen() -> io::Result<mpsc::Receiver<Wish>> {
+    let mut signals = Signals::listen()?;
+    let (grant, wishes) = mpsc::channel(WISHES);
+    tokio::spawn(async move { while grant.send(signals.next().await).await.is_ok() {} });
+    Ok(wishes)
+}
+
 impl Signals {
-    /// Begins to listen. Until then signals have the system's meaning, which for most is the end of the process.
-    pub(crate) fn listen() -> io::Result<Self> {
+    fn listen() -> io::Result<Self> {
         Ok(Signals {
             term: signal(SignalKind::terminate())?,
             int: signal(SignalKind::interrupt())?,
@@ -39,8 +51,8 @@ impl Signals {
         })
     }
 
-    /// The next wish. Cancel-safe. Equal signals in quick succession may come as one.
-    pub(crate) async fn next(&mut self) -> Wish {
+    /// The next wish. Equal signals in quick succession may come as one.
+    async fn next(&mut self) -> Wish {
         tokio::select! {
             _ = self.term.recv() => Wish::Leave("TERM"),
             _ = self.int.recv() => Wish::Leave("INT"),

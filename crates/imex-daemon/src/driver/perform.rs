@@ -15,12 +15,11 @@ use crate::stats::Counter;
 
 impl Driver {
     /// Performs actions until there are none; performing one may bring more.
-    pub(super) fn perform_all(&mut self) {
-        let now = self.clock.now();
+    pub(super) fn perform_all(&mut self, now: Moment) {
         while let Some(action) = self.machine.poll_action() {
             self.perform(action, now);
         }
-        self.publish();
+        self.publish(now);
     }
 
     fn perform(&mut self, action: Action, now: Moment) {
