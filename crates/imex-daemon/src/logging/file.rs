@@ -3,7 +3,10 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 use super::FilePlan;
 use super::sink::lost_line;
@@ -32,7 +35,7 @@ pub(crate) struct RotatingFile {
 impl RotatingFile {
     /// Opens or creates the file.
     pub(crate) fn open(plan: &FilePlan) -> io::Result<Self> {
-        let file = File::options().create(true).append(true).open(&plan.path)?;
+        let file = open(&plan.path)?;
         if !plan.append {
             file.set_len(0)?;
         }
@@ -85,10 +88,18 @@ impl RotatingFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             moved => moved?,
         }
-        self.file = File::options().create(true).append(true).open(&self.path)?;
+        self.file = open(&self.path)?;
         self.written = 0;
         Ok(())
     }
+}
+
+/// Opens for appending. A pipe that nobody reads is refused, where a plain `open` would wait for a reader for ever.
+fn open(path: &Path) -> io::Result<File> {
+    let options = OFlag::O_NONBLOCK.bits();
+    let file = File::options().create(true).append(true).custom_flags(options).open(path)?;
+    fcntl(&file, FcntlArg::F_SETFL(OFlag::O_APPEND))?;
+    Ok(file)
 }
 
 fn numbered(path: &Path, number: u32) -> PathBuf {
@@ -104,7 +115,7 @@ mod tests {
     #[test]
     fn full_files_move_up_and_the_oldest_goes() {
         let dir = tempfile::tempdir().unwrap();
-        let mut file = open(dir.path(), 2);
+        let mut file = rotating(dir.path(), 2);
         for text in ["1111\n", "2222\n", "3333\n", "4444\n"] {
             file.write(text.as_bytes());
         }
@@ -118,7 +129,7 @@ mod tests {
     #[test]
     fn without_rotation_writing_stops_at_the_size() {
         let dir = tempfile::tempdir().unwrap();
-        let mut file = open(dir.path(), 0);
+        let mut file = rotating(dir.path(), 0);
         (0..10).for_each(|_| file.write(b"1234\n"));
         assert_eq!(fs::read_to_string(dir.path().join("log")).unwrap(), "1234\n");
     }
@@ -139,7 +150,7 @@ mod tests {
     #[test]
     fn what_could_not_be_written_is_counted_when_it_works_again() {
         let dir = tempfile::tempdir().unwrap();
-        let mut file = open(dir.path(), 1);
+        let mut file = rotating(dir.path(), 1);
         file.rotation.max_bytes = 1000;
         let good = std::mem::replace(&mut file.file, File::options().write(true).open("/dev/full").unwrap());
         file.write(b"lost\n");
@@ -155,7 +166,7 @@ mod tests {
         FilePlan { path: dir.join("log"), append: true, rotation }
     }
 
-    fn open(dir: &Path, keep: u32) -> RotatingFile {
+    fn rotating(dir: &Path, keep: u32) -> RotatingFile {
         RotatingFile::open(&plan(dir, keep)).unwrap()
     }
 }

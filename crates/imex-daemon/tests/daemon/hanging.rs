@@ -93,6 +93,17 @@ fn a_log_and_statistics_that_take_nothing_hold_nobody_up() {
 }
 
 #[test]
+fn a_log_that_is_a_pipe_without_a_reader_is_not_waited_for() {
+    let rack = Rack::new(1);
+    mkfifo(&rack.dir(0).join("log"), Mode::S_IRWXU).unwrap();
+    let mut node = rack.start(0);
+    node.await_state(NodeState::Ready);
+    node.stop();
+    let text = node.file("stderr");
+    assert!(text.starts_with("WARNING: failed to open IMEX log file  errno = No such device"), "{text}");
+}
+
+#[test]
 fn a_service_manager_that_does_not_read_is_told_later_and_holds_nobody_up() {
     let rack = Rack::new(1);
     let path = rack.dir(0).join("notify");
