@@ -1,6 +1,6 @@
 //! One node of a domain: what it decides about its links, and what it makes of the others.
 //!
-//! The parts, each in a file of its own: [`dialling`](self) tries to connect and judges the answers, `accepting` judges
+//! The parts, each in a file of its own: `dialling` tries to connect and judges the answers, `accepting` judges
 //! who comes in, `talking` handles what members say, `heartbeat` finds the silent, `reporting` tells the others,
 //! `tables` collects whole tables. What they share is here: the node's life, the count of the domain, the timers.
 

@@ -96,13 +96,15 @@ impl NodeMap {
         self.entries.get(node.index()).map(AsRef::as_ref)
     }
 
+    /// All nodes, in order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = NodeId> + Clone + use<> {
+        let len = u16::try_from(self.len()).expect("`new` admits at most 65,534 entries");
+        (0..len).map(NodeId::new)
+    }
+
     /// All nodes with their entries, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (NodeId, &str)> {
-        // `new` admits at most 65,534 entries, so every index fits.
-        self.entries
-            .iter()
-            .enumerate()
-            .map(|(i, e)| (NodeId::new(u16::try_from(i).unwrap_or(u16::MAX)), &**e))
+        self.ids().zip(self.entries.iter().map(AsRef::as_ref))
     }
 
     /// The digest of the whole list: equal for equal lists, different for different ones.

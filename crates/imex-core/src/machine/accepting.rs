@@ -97,11 +97,7 @@ impl Machine {
             return Some((Refusal::OtherDomain, Cause::OtherDomain));
         }
         if ours.protocol != theirs.protocol || ours.driver != theirs.driver {
-            let cause = Cause::VersionDiffers {
-                ours: self.hello().version_text().into(),
-                theirs: hello.version_text().into(),
-            };
-            return Some((Refusal::Version { by }, cause));
+            return Some((Refusal::Version { by }, self.version_cause(hello)));
         }
         if ours.digest != theirs.digest {
             let cause = Cause::MapDiffers { differences: Arc::new([]) };

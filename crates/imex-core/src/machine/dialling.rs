@@ -28,10 +28,9 @@ impl Machine {
     /// node 0.
     pub(super) fn dial_all(&mut self, now: Moment) {
         self.start_heartbeat(now);
-        let all = self.peers.len();
-        for step in 0..all {
-            let index = (self.me.index() + step) % all;
-            self.dial_at_once(NodeId::new(u16::try_from(index).unwrap_or(u16::MAX)), now);
+        let nodes = self.setup.map.ids();
+        for peer in nodes.cycle().skip(self.me.index()).take(self.peers.len()) {
+            self.dial_at_once(peer, now);
         }
     }
 
@@ -46,7 +45,7 @@ impl Machine {
 
     /// Closes all dialled streams and dials anew. A connected link counts as connected until its new attempt fails.
     pub(super) fn redial(&mut self, now: Moment) {
-        for (peer, _) in self.setup.map.clone().iter() {
+        for peer in self.setup.map.ids() {
             let entry = &mut self.peers[peer.index()];
             if entry.is_open() {
                 let stream = StreamId::Dialled { peer, attempt: entry.attempt };
@@ -292,7 +291,8 @@ impl Machine {
         }
     }
 
-    fn version_cause(&self, theirs: &Hello) -> Cause {
+    /// That `theirs` runs other versions than this node.
+    pub(super) fn version_cause(&self, theirs: &Hello) -> Cause {
         Cause::VersionDiffers {
             ours: self.hello().version_text().into(),
             theirs: theirs.version_text().into(),

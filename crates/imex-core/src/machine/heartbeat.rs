@@ -39,8 +39,7 @@ impl Machine {
         self.heartbeat.next = Some(if now.since(due) < interval { due + interval } else { now + interval });
         self.heartbeat.number += 1;
         let limit = self.setup.timing.silence();
-        for index in 0..self.peers.len() {
-            let peer = NodeId::new(u16::try_from(index).unwrap_or(u16::MAX));
+        for peer in self.setup.map.ids() {
             self.beat_dialled(peer, limit, now);
             self.beat_accepted(peer, limit, now);
         }

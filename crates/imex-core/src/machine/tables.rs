@@ -44,7 +44,7 @@ impl Machine {
         self.tables.questions += 1;
         let question = self.tables.questions;
         let mut waiting = BTreeSet::new();
-        for (peer, entry) in self.setup.map.iter().map(|(peer, _)| peer).zip(&self.peers) {
+        for (peer, entry) in self.setup.map.ids().zip(&self.peers) {
             let knows = peer == self.me || entry.counted.complete;
             if let Some(stream) = entry.stream(peer).filter(|_| !knows) {
                 waiting.insert(peer);
@@ -101,12 +101,9 @@ impl Machine {
     }
 
     fn answer_table(&mut self, tickets: Vec<u64>, fetched: &mut BTreeMap<NodeId, FetchedRow>, now: Moment) {
-        let rows: Vec<NodeRow> = self
-            .setup
-            .map
-            .iter()
-            .map(|(node, _)| self.table_line(node, fetched.remove(&node), now))
-            .collect();
+        let nodes = self.setup.map.ids();
+        let rows: Vec<NodeRow> =
+            nodes.map(|node| self.table_line(node, fetched.remove(&node), now)).collect();
         let state = DomainTable::judge(&rows);
         let table = DomainTable { viewer: Some(self.me), rows, state };
         for ticket in tickets {

@@ -78,7 +78,7 @@ impl Machine {
     /// Tells every connected peer that this node leaves.
     pub(super) fn say_goodbye(&mut self) {
         let instance = self.hello().instance();
-        for (peer, entry) in self.setup.map.iter().map(|(peer, _)| peer).zip(&self.peers) {
+        for (peer, entry) in self.setup.map.ids().zip(&self.peers) {
             if let Some(stream) = entry.stream(peer).filter(|_| peer != self.me) {
                 let message = PeerMessage::Leaving { instance };
                 self.actions.push_back(Action::Send { stream, message });
