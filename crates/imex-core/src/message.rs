@@ -42,3 +42,10 @@ pub struct Report {
     /// How many cells of its row are not connected; 0 means that the row is complete.
     pub missing: u16,
 }
+
+impl Report {
+    /// Whether both say the same of the node, whatever their numbers.
+    pub(crate) fn agrees_with(&self, other: &Report) -> bool {
+        (self.state, self.missing) == (other.state, other.missing)
+    }
+}

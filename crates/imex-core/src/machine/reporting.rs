@@ -10,7 +10,8 @@ use crate::{Action, Moment, PeerMessage};
 /// What has been told.
 #[derive(Debug)]
 pub(super) struct Reporting {
-    newest: Option<Report>,
+    /// What all were last told; before that, what the first peer was told.
+    told: Option<Report>,
     number: u64,
     sent: Option<Moment>,
     due: Option<Moment>,
@@ -23,14 +24,7 @@ impl Reporting {
     pub(super) fn new(nodes: usize) -> Self {
         let nodes = u32::try_from(nodes).unwrap_or(u32::MAX);
         let paced = Duration::from_secs(1) * nodes / REPORTS_PER_SECOND;
-        Reporting {
-            newest: None,
-            number: 0,
-            sent: None,
-            due: None,
-            gap: REPORT_GAP.max(paced),
-            astray: false,
-        }
+        Reporting { told: None, number: 0, sent: None, due: None, gap: REPORT_GAP.max(paced), astray: false }
     }
 
     pub(super) fn due(&self) -> Option<Moment> {
@@ -39,9 +33,10 @@ impl Reporting {
 
     /// When a change may be told: what decides about UP almost at once, a mere number later.
     fn earliest(&self, told: &Report, current: &Report) -> Moment {
-        let same = told.state == current.state && told.missing == current.missing;
         // What is no news for all may be decisive for those who were told something newer in between.
-        let decisive = same || told.state != current.state || (told.missing == 0) != (current.missing == 0);
+        let decisive = told.agrees_with(current)
+            || told.state != current.state
+            || (told.missing == 0) != (current.missing == 0);
         let gap = if decisive { REPORT_GAP_URGENT } else { self.gap };
         self.sent.map_or(Moment::ZERO, |sent| sent + gap)
     }
@@ -51,14 +46,14 @@ impl Machine {
     /// The report for a link that has just opened.
     pub(super) fn newest_report(&mut self) -> Report {
         let current = self.own_report(0);
-        match self.reporting.newest {
-            Some(newest) if newest.state == current.state && newest.missing == current.missing => newest,
+        match self.reporting.told {
+            Some(told) if told.agrees_with(&current) => told,
             Some(_) | None => {
                 self.reporting.number += 1;
                 let report = Report { number: self.reporting.number, ..current };
                 // The others have yet to be told: `report` compares with what was told to all.
-                self.reporting.astray |= self.reporting.newest.is_some();
-                self.reporting.newest.get_or_insert(report);
+                self.reporting.astray |= self.reporting.told.is_some();
+                self.reporting.told.get_or_insert(report);
                 report
             }
         }
@@ -67,8 +62,8 @@ impl Machine {
     /// Tells all peers if something has changed since they were last told and the time for it has come.
     pub(super) fn report(&mut self, now: Moment) {
         let current = self.own_report(0);
-        let Some(told) = self.reporting.newest else { return };
-        if told.state == current.state && told.missing == current.missing && !self.reporting.astray {
+        let Some(told) = self.reporting.told else { return };
+        if told.agrees_with(&current) && !self.reporting.astray {
             self.reporting.due = None;
             return;
         }
@@ -79,7 +74,7 @@ impl Machine {
         }
         self.reporting.number += 1;
         let report = Report { number: self.reporting.number, ..current };
-        self.reporting.newest = Some(report);
+        self.reporting.told = Some(report);
         self.reporting.sent = Some(now);
         self.reporting.due = None;
         self.reporting.astray = false;
@@ -87,7 +82,7 @@ impl Machine {
     }
 
     fn tell_all(&mut self, report: Report) {
-        for (peer, entry) in self.setup.map.iter().map(|(peer, _)| peer).zip(&self.peers) {
+        for (peer, entry) in self.setup.map.ids().zip(&self.peers) {
             if let Some(stream) = entry.stream(peer).filter(|_| peer != self.me) {
                 self.actions.push_back(Action::Send { stream, message: PeerMessage::Report(report) });
             }
