@@ -195,15 +195,8 @@ impl Machine {
 
     /// The domain as this node knows it. Costs the same for any number of nodes.
     pub fn domain(&self) -> DomainSummary {
-        let nodes = self.peers.len();
-        let state = if self.ready == 0 {
-            DomainState::Down
-        } else if self.ready == nodes && self.complete == nodes {
-            DomainState::Up
-        } else {
-            DomainState::Degraded
-        };
-        DomainSummary { state, nodes, ready: self.ready, complete: self.complete }
+        let (nodes, ready, complete) = (self.peers.len(), self.ready, self.complete);
+        DomainSummary { state: DomainState::of(nodes, ready, complete), nodes, ready, complete }
     }
 
     /// This node's row: one report per node of the map, in order.

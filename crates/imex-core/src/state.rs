@@ -144,6 +144,17 @@ impl DomainState {
     /// Every state.
     pub const ALL: [DomainState; 3] = [DomainState::Up, DomainState::Down, DomainState::Degraded];
 
+    /// The state of a domain of `nodes` nodes of which so many are READY and so many have a complete row.
+    pub const fn of(nodes: usize, ready: usize, complete: usize) -> Self {
+        if ready == 0 {
+            DomainState::Down
+        } else if ready == nodes && complete == nodes {
+            DomainState::Up
+        } else {
+            DomainState::Degraded
+        }
+    }
+
     /// The word, as the last line of `imexctl -N` has it.
     pub const fn word(self) -> &'static str {
         match self {

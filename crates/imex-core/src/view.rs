@@ -73,19 +73,26 @@ pub struct DomainSummary {
 impl DomainTable {
     /// What rows add up to: UP, DOWN or DEGRADED as [`DomainState`] defines them.
     pub fn judge(rows: &[NodeRow]) -> DomainState {
-        let ready = rows.iter().filter(|row| row.state == NodeState::Ready).count();
-        let connected = |row: &NodeRow| row.links.iter().all(|link| link.state == LinkState::Connected);
-        if ready == 0 {
-            DomainState::Down
-        } else if ready == rows.len() && rows.iter().all(connected) {
-            DomainState::Up
-        } else {
-            DomainState::Degraded
-        }
+        let complete = rows.iter().filter(|row| row.is_complete()).count();
+        DomainState::of(rows.len(), ready(rows), complete)
+    }
+
+    /// How many of its nodes are READY.
+    pub fn ready(&self) -> usize {
+        ready(&self.rows)
     }
 }
 
+fn ready(rows: &[NodeRow]) -> usize {
+    rows.iter().filter(|row| row.state == NodeState::Ready).count()
+}
+
 impl NodeRow {
+    /// Whether every link of the row is connected.
+    pub fn is_complete(&self) -> bool {
+        self.links.iter().all(|link| link.state == LinkState::Connected)
+    }
+
     /// The row of a node that does not answer, in a map of `len` nodes.
     pub fn no_answer(address: Arc<str>, len: usize) -> Self {
         let unknown = LinkReport { state: LinkState::Invalid, cause: None, since: Duration::ZERO };

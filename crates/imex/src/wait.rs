@@ -86,7 +86,7 @@ async fn wait(args: &WaitArgs, endpoint: Endpoint) -> Result<Waited, Failure> {
                 state: table.state.word(),
                 nodes: table.rows.len(),
                 members,
-                ready: table.rows.iter().filter(|row| row.state == imex_core::NodeState::Ready).count(),
+                ready: table.ready(),
                 waited_ms: output::millis(waited),
                 waited,
                 diagnosis,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use imex_core::{DomainSummary, DomainTable, Evidence, Grace, LinkState, NodeId, NodeRow, NodeState};
+use imex_core::{DomainSummary, DomainTable, Evidence, Grace, NodeId, NodeRow, NodeState};
 
 use super::World;
 use crate::Address;
@@ -90,12 +90,11 @@ impl World {
         };
         let map = &host.runs[process.run as usize].map;
         let rows: Vec<_> = map.nodes.iter().map(|(node, _)| self.true_row(address, node)).collect();
-        let complete = |row: &&NodeRow| row.links.iter().all(|link| link.state == LinkState::Connected);
         let truth = DomainSummary {
             state: DomainTable::judge(&rows),
             nodes: rows.len(),
             ready: rows.iter().filter(|row| row.state == NodeState::Ready).count(),
-            complete: rows.iter().filter(complete).count(),
+            complete: rows.iter().filter(|row| row.is_complete()).count(),
         };
         let view = process.machine.domain();
         if view == truth {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use imex_core::{DomainTable, NodeState};
+use imex_core::DomainTable;
 use imex_ctl::commands::domain::domain;
 use imex_ctl::{DomainReport, Sources};
 use imex_lab::{LabClient, LabStatus, Life, NodeReport, viewer};
@@ -125,10 +125,6 @@ impl Snapshot {
 
 impl DomainBody {
     fn of(table: &DomainTable) -> Self {
-        DomainBody {
-            state: table.state.word(),
-            ready: table.rows.iter().filter(|row| row.state == NodeState::Ready).count(),
-            diagnosis: Diagnosis::of(table),
-        }
+        DomainBody { state: table.state.word(), ready: table.ready(), diagnosis: Diagnosis::of(table) }
     }
 }
