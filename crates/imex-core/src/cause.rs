@@ -47,6 +47,42 @@ pub enum Cause {
     Violation(Violation),
 }
 
+/// What a [`Cause`] comes down to, first what waiting does not heal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CauseClass {
+    /// The node maps differ, or a node is not where they say.
+    Map,
+    /// The versions differ.
+    Version,
+    /// The address belongs to another domain.
+    OtherDomain,
+    /// The peer breaks the protocol.
+    Protocol,
+    /// The peer is not there, or no longer: what happens whenever one starts, stops or loses its network.
+    Unreachable,
+}
+
+impl Cause {
+    /// What it comes down to.
+    pub const fn class(&self) -> CauseClass {
+        match self {
+            Cause::MapDiffers { .. } | Cause::NotAtItsAddress { .. } | Cause::AddressRefused => {
+                CauseClass::Map
+            }
+            Cause::VersionDiffers { .. } => CauseClass::Version,
+            Cause::OtherDomain => CauseClass::OtherDomain,
+            Cause::Violation(_) => CauseClass::Protocol,
+            Cause::NotTriedYet
+            | Cause::NameUnknown
+            | Cause::Unreachable(_)
+            | Cause::ConnectionReset
+            | Cause::Silent
+            | Cause::Left
+            | Cause::Leaving => CauseClass::Unreachable,
+        }
+    }
+}
+
 /// Why no connection could be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unreachable {

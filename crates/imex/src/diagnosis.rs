@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use imex_core::{Cause, DomainState, DomainTable, Evidence, LinkState, NodeState};
+use imex_core::{Cause, CauseClass, DomainState, DomainTable, Evidence, LinkState, NodeState};
 use serde::{Serialize, Serializer};
 
 use crate::exit::Exit;
@@ -115,23 +115,12 @@ impl Kind {
     }
 
     fn of(cause: Option<&Cause>) -> Self {
-        match cause {
-            Some(Cause::MapDiffers { .. } | Cause::NotAtItsAddress { .. } | Cause::AddressRefused) => {
-                Kind::Map
-            }
-            Some(Cause::VersionDiffers { .. }) => Kind::Version,
-            Some(Cause::OtherDomain) => Kind::OtherDomain,
-            Some(Cause::Violation(_)) => Kind::Protocol,
-            Some(
-                Cause::NotTriedYet
-                | Cause::NameUnknown
-                | Cause::Unreachable(_)
-                | Cause::ConnectionReset
-                | Cause::Silent
-                | Cause::Left
-                | Cause::Leaving,
-            )
-            | None => Kind::Unreachable,
+        match cause.map(Cause::class) {
+            Some(CauseClass::Map) => Kind::Map,
+            Some(CauseClass::Version) => Kind::Version,
+            Some(CauseClass::OtherDomain) => Kind::OtherDomain,
+            Some(CauseClass::Protocol) => Kind::Protocol,
+            Some(CauseClass::Unreachable) | None => Kind::Unreachable,
         }
     }
 }

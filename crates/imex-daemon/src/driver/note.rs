@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use imex_core::action::{CleanUpReason, Note};
-use imex_core::{Cause, InstanceId, NodeId, NodeMap};
+use imex_core::{Cause, CauseClass, InstanceId, NodeId, NodeMap};
 
 use crate::stats::{Counter, Stats};
 
@@ -150,30 +150,22 @@ impl NoteLog {
     }
 }
 
-/// What a cause means to an operator.
+/// How loudly an operator is told of a cause.
 enum Meaning {
-    /// The node files differ, or a node is not where they say.
+    /// In the words that people and tools look for where maps do not agree.
     MapMismatch,
-    /// Something else is wrong that does not pass by itself.
+    /// As something that is wrong and does not pass by itself.
     Wrong,
-    /// It happens whenever a node starts, stops or loses its network.
+    /// As something that passes.
     Usual,
 }
 
 impl Meaning {
     fn of(cause: &Cause) -> Self {
-        match cause {
-            Cause::MapDiffers { .. } | Cause::NotAtItsAddress { .. } | Cause::AddressRefused => {
-                Meaning::MapMismatch
-            }
-            Cause::VersionDiffers { .. } | Cause::OtherDomain | Cause::Violation(_) => Meaning::Wrong,
-            Cause::NotTriedYet
-            | Cause::NameUnknown
-            | Cause::Unreachable(_)
-            | Cause::ConnectionReset
-            | Cause::Silent
-            | Cause::Left
-            | Cause::Leaving => Meaning::Usual,
+        match cause.class() {
+            CauseClass::Map => Meaning::MapMismatch,
+            CauseClass::Version | CauseClass::OtherDomain | CauseClass::Protocol => Meaning::Wrong,
+            CauseClass::Unreachable => Meaning::Usual,
         }
     }
 }
