@@ -47,7 +47,7 @@ pub struct Incoming {
     limits: LinkLimits,
 }
 
-/// Why an accepted connection brought no introduction. Each is counted under [`AcceptError::word`].
+/// Why an accepted connection brought no introduction.
 #[derive(Debug, Error)]
 pub enum AcceptError {
     /// The connection could not be set up.
@@ -89,7 +89,7 @@ async fn take_hello(io: impl Io, limits: LinkLimits) -> Result<Incoming, AcceptE
     let frame = poll_fn(|cx| match stream.poll_frame(cx, MAX_HELLO) {
         Poll::Ready(frame) => Poll::Ready(frame),
         // Some clients speak only after they have seen the settings.
-        Poll::Pending => release(cx, &stream.wire, Err(End::Closed)),
+        Poll::Pending => stream.wire.poll_release_or(cx, Err(End::Closed)),
     });
     match frame.await? {
         Frame::Hello(hello) => Ok(Incoming { stream, respond, hello: Arc::new(hello), limits }),
@@ -110,15 +110,7 @@ fn poll_request(
         Poll::Ready(Some(Ok(call))) => Poll::Ready(Ok(call)),
         Poll::Ready(Some(Err(error))) => Poll::Ready(Err(end_of(&error))),
         Poll::Ready(None) => Poll::Ready(Err(AcceptError::Ended)),
-        Poll::Pending => release(cx, wire, Err(AcceptError::Ended)),
-    }
-}
-
-/// Before waiting for the peer: lets go what is held back for it.
-fn release<T>(cx: &mut Context<'_>, wire: &Wire, ended: T) -> Poll<T> {
-    match wire.poll_release(cx) {
-        Poll::Ready(Err(_)) => Poll::Ready(ended),
-        Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
+        Poll::Pending => wire.poll_release_or(cx, Err(AcceptError::Ended)),
     }
 }
 
@@ -197,18 +189,6 @@ impl From<End> for AcceptError {
         match end {
             End::Closed => AcceptError::Ended,
             End::Breach(breach) => AcceptError::Breach(breach),
-        }
-    }
-}
-
-impl AcceptError {
-    /// One word for statistics.
-    pub fn word(&self) -> &'static str {
-        match self {
-            AcceptError::Socket(_) => "socket",
-            AcceptError::TimedOut => "silent",
-            AcceptError::Ended => "ended",
-            AcceptError::Breach(breach) => breach.word(),
         }
     }
 }

@@ -70,22 +70,6 @@ impl Breach {
             }
         }
     }
-
-    /// One word for statistics.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Breach::Http2 { .. } => "no-http2",
-            Breach::OtherCall { .. } => "other-call",
-            Breach::OtherAnswer { .. } => "other-answer",
-            Breach::NoAnswer => "no-answer",
-            Breach::Compressed => "compressed",
-            Breach::TooLarge { .. } => "too-large",
-            Breach::Frame(_) => "malformed",
-            Breach::NoHello => "no-hello",
-            Breach::SecondHello => "second-hello",
-            Breach::StrayRefusal => "stray-refusal",
-        }
-    }
 }
 
 /// The first bytes of a text from outside, for an error.

@@ -126,10 +126,7 @@ async fn await_answer(
 ) -> Result<Dialled, DialError> {
     let frame = poll_fn(|cx| match stream.poll_frame(cx, MAX_MESSAGE) {
         Poll::Ready(frame) => Poll::Ready(frame),
-        Poll::Pending => match stream.wire.poll_release(cx) {
-            Poll::Ready(Err(_)) => Poll::Ready(Err(End::Closed)),
-            Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
-        },
+        Poll::Pending => stream.wire.poll_release_or(cx, Err(End::Closed)),
     });
     match frame.await? {
         Frame::Hello(hello) => Ok(Dialled::Admitted {

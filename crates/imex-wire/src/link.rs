@@ -188,10 +188,7 @@ impl LinkReceiver {
                 break;
             }
         }
-        match self.stream.wire.poll_release(cx) {
-            Poll::Ready(Err(_)) => Poll::Ready(Err(End::Closed)),
-            Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
-        }
+        self.stream.wire.poll_release_or(cx, Err(End::Closed))
     }
 
     /// Hands as much to the HTTP/2 layer as the peer's window takes.

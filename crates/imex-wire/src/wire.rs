@@ -43,6 +43,14 @@ impl Wire {
         self.lock().poll_release(cx)
     }
 
+    /// The same for whoever is about to wait for the far end: ready with `ended` only if the connection is gone.
+    pub(crate) fn poll_release_or<T>(&self, cx: &mut Context<'_>, ended: T) -> Poll<T> {
+        match self.poll_release(cx) {
+            Poll::Ready(Err(_)) => Poll::Ready(ended),
+            Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().expect("no holder of the lock panics")
     }
