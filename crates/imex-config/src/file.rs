@@ -17,9 +17,9 @@ pub enum FileError {
     /// This user may not read it.
     #[error("permission to read the file is denied")]
     Denied,
-    /// It is a folder.
-    #[error("is a folder, not a file")]
-    Folder,
+    /// It is a directory.
+    #[error("is a directory, not a file")]
+    Directory,
     /// It is a pipe, a device or a socket: reading it might never end.
     #[error("is not a regular file")]
     Special,
@@ -38,7 +38,7 @@ impl FileError {
             FileError::Text(error) => error.line(),
             FileError::Missing
             | FileError::Denied
-            | FileError::Folder
+            | FileError::Directory
             | FileError::Special
             | FileError::Io(_) => None,
         }
@@ -59,7 +59,7 @@ pub(crate) fn read(path: &Path, max: usize) -> Result<Vec<u8>, FileError> {
     // Judged before it is opened: opening a pipe waits for a writer.
     let kind = path.metadata().map_err(FileError::of)?.file_type();
     if kind.is_dir() {
-        return Err(FileError::Folder);
+        return Err(FileError::Directory);
     }
     if !kind.is_file() {
         return Err(FileError::Special);

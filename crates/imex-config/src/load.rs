@@ -137,7 +137,7 @@ fn unread(path: &Path, error: &FileError, role: Role) -> Problem {
         FileError::Io(source) => format!("{error}: {source}"),
         FileError::Missing
         | FileError::Denied
-        | FileError::Folder
+        | FileError::Directory
         | FileError::Special
         | FileError::Text(_) => error.to_string(),
     };
@@ -149,8 +149,8 @@ fn unread(path: &Path, error: &FileError, role: Role) -> Problem {
             "write it, one node per line, or name another file in IMEX_NODE_CONFIG_FILE"
         }
         (FileError::Denied, _) => "run as the user that owns it, usually root, or make it readable",
-        (FileError::Folder | FileError::Special, Role::Service) => "name the file itself with -c",
-        (FileError::Folder | FileError::Special, Role::Nodes) => {
+        (FileError::Directory | FileError::Special, Role::Service) => "name the file itself with -c",
+        (FileError::Directory | FileError::Special, Role::Nodes) => {
             "name the file itself in IMEX_NODE_CONFIG_FILE"
         }
         (FileError::Io(_), _) => "the system's log may say more",

@@ -26,7 +26,7 @@ pub struct ReplaceError {
     pub source: io::Error,
 }
 
-/// Writes a file anew: into a new file in the same folder, which is synced and then renamed.
+/// Writes a file anew: into a new file in the same directory, which is synced and then renamed.
 ///
 /// Mode and owner of the old file are kept, and a symbolic link stays one: the file it leads to is replaced.
 pub fn replace(path: &Path, contents: &[u8]) -> Result<(), ReplaceError> {
@@ -49,10 +49,10 @@ pub fn replace(path: &Path, contents: &[u8]) -> Result<(), ReplaceError> {
         let _ = fs::remove_file(&temporary);
         return Err(error);
     }
-    // The rename survives a power failure only when the folder is written too.
-    File::open(folder(&target))
-        .and_then(|folder| folder.sync_all())
-        .map_err(failure(path, "syncing its folder"))
+    // The rename survives a power failure only when the directory is written too.
+    File::open(directory(&target))
+        .and_then(|directory| directory.sync_all())
+        .map_err(failure(path, "syncing its directory"))
 }
 
 fn failure(path: &Path, step: &'static str) -> impl Fn(io::Error) -> ReplaceError {
@@ -76,7 +76,7 @@ fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
     let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     let mut taken = io::Error::from(io::ErrorKind::AlreadyExists);
     for attempt in 0..NAMES {
-        let temporary = folder(target).join(format!(".{name}.{}-{attempt}", std::process::id()));
+        let temporary = directory(target).join(format!(".{name}.{}-{attempt}", std::process::id()));
         // Private until it has the old file's owner and mode.
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary) {
             Ok(file) => return Ok((file, temporary)),
@@ -87,9 +87,9 @@ fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
     Err(taken)
 }
 
-fn folder(target: &Path) -> &Path {
+fn directory(target: &Path) -> &Path {
     match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
         Some(_) | None => Path::new("."),
     }
 }
@@ -100,9 +100,9 @@ mod tests {
 
     use super::*;
 
-    fn names(folder: &Path) -> Vec<String> {
+    fn names(directory: &Path) -> Vec<String> {
         let names =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<_> = names.collect();
         names.sort();
         names
@@ -110,20 +110,20 @@ mod tests {
 
     #[test]
     fn the_mode_is_kept_and_nothing_is_left_behind() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("config.cfg");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config.cfg");
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         replace(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o640);
-        assert_eq!(names(folder.path()), ["config.cfg"]);
+        assert_eq!(names(directory.path()), ["config.cfg"]);
     }
 
     #[test]
     fn a_file_that_was_not_there_is_made() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("config.cfg");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config.cfg");
         replace(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o644);
@@ -131,8 +131,8 @@ mod tests {
 
     #[test]
     fn a_link_stays_a_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (real, link) = (folder.path().join("real.cfg"), folder.path().join("link.cfg"));
+        let directory = tempfile::tempdir().unwrap();
+        let (real, link) = (directory.path().join("real.cfg"), directory.path().join("link.cfg"));
         fs::write(&real, "old").unwrap();
         symlink(&real, &link).unwrap();
         replace(&link, b"new").unwrap();
@@ -142,20 +142,20 @@ mod tests {
 
     #[test]
     fn a_file_left_by_a_crash_is_not_in_the_way() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("config.cfg");
-        fs::write(folder.path().join(format!(".config.cfg.{}-0", std::process::id())), "half").unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config.cfg");
+        fs::write(directory.path().join(format!(".config.cfg.{}-0", std::process::id())), "half").unwrap();
         replace(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
     }
 
     #[test]
-    fn a_folder_is_not_replaced_and_nothing_is_left_behind() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("config.cfg");
+    fn a_directory_is_not_replaced_and_nothing_is_left_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config.cfg");
         fs::create_dir(&path).unwrap();
         let error = replace(&path, b"new").unwrap_err();
         assert_eq!(error.step, "renaming a file to it");
-        assert_eq!(names(folder.path()), ["config.cfg"]);
+        assert_eq!(names(directory.path()), ["config.cfg"]);
     }
 }

@@ -47,7 +47,7 @@ pub enum ValueError {
         /// The words.
         words: &'static [&'static str],
     },
-    /// It is a path from some folder.
+    /// It is a path from some directory.
     #[error("path {value:?} does not begin at the root")]
     RelativePath {
         /// The value.
@@ -74,7 +74,7 @@ impl ValueError {
             ValueError::Form { value, .. } => (value, None),
             ValueError::Word { value, words } => (value, in_capitals(value, words)),
             ValueError::RelativePath { value } => {
-                (value, Some("the service may run in any folder: begin with /".to_owned()))
+                (value, Some("the service may run in any directory: begin with /".to_owned()))
             }
             ValueError::Empty { .. }
             | ValueError::Range { .. }

@@ -84,7 +84,7 @@ fn committed() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist/conf/config.cfg")
 }
 
-/// A folder with a configuration that names a node file in the same folder; the map is this machine alone.
+/// A directory with a configuration that names a node file in the same directory; the map is this machine alone.
 struct Site(tempfile::TempDir);
 
 impl Site {

@@ -1,4 +1,4 @@
-//! Every folder of `tests/data` holds both files and what is to be reported about them.
+//! Every directory of `tests/data` holds both files and what is to be reported about them.
 
 use std::fs;
 use std::path::Path;

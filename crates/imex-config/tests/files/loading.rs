@@ -19,12 +19,12 @@ fn a_missing_configuration_says_what_to_do() {
 }
 
 #[test]
-fn a_folder_is_no_configuration() {
+fn a_directory_is_no_configuration() {
     let site = Site::empty();
     fs::create_dir(site.config()).unwrap();
     assert_eq!(
         site.first_problem(),
-        "config.cfg: error: is a folder, not a file\n  hint: name the file itself with -c"
+        "config.cfg: error: is a directory, not a file\n  hint: name the file itself with -c"
     );
 }
 
@@ -132,7 +132,7 @@ fn a_node_map_that_cannot_be_read_is_its_own_error_for_a_control_tool() {
     assert_eq!(problems.iter().next().unwrap().what, "node map is empty");
 }
 
-/// A folder with both files.
+/// A directory with both files.
 struct Site(tempfile::TempDir);
 
 impl Site {
@@ -162,7 +162,7 @@ impl Site {
         load_client(&self.config(), &ThisMachine)
     }
 
-    /// The first problem of loading for a daemon, without the folder's path.
+    /// The first problem of loading for a daemon, without the directory's path.
     fn first_problem(&self) -> String {
         let loaded = load(&self.config(), &Overrides::default(), &ThisMachine);
         assert!(loaded.settings.is_none());
