@@ -11,6 +11,7 @@
 //! This crate never opens a port, never writes a log, and never waits except for the system's resolver.
 
 mod address;
+pub mod chain;
 pub mod client;
 pub mod example;
 pub mod file;
@@ -27,6 +28,7 @@ pub mod settings;
 pub mod text;
 mod values;
 
+pub use chain::chain;
 pub use client::ClientSettings;
 pub use example::example;
 pub use load::{

@@ -1,10 +1,8 @@
 //! Why `imexctl` fails, with which exit code, and how it says so.
 
-use std::error::Error as StdError;
-use std::fmt::Write;
 use std::io;
 
-use imex_config::ClientError as SettingsError;
+use imex_config::{ClientError as SettingsError, chain};
 use imex_wire::ClientError;
 use thiserror::Error;
 
@@ -49,8 +47,8 @@ impl Failure {
         }
     }
 
-    /// What standard error gets: the chain of causes, what to do about it, and the usage if there is no configuration. Empty if there is
-    /// nothing to say.
+    /// What standard error gets: the chain of causes, what to do about it, and the usage if there is no configuration.
+    /// Empty if there is nothing to say.
     pub(crate) fn text(&self) -> String {
         match (self, self.exit()) {
             (_, Exit::Success) => String::new(),
@@ -78,15 +76,4 @@ fn hint(error: &ClientError) -> &'static str {
         | ClientError::Broken { .. }
         | ClientError::Protocol { .. } => "",
     }
-}
-
-/// An error and everything that caused it, in one line if each of them is.
-pub(crate) fn chain(error: &dyn StdError) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        write!(text, ": {cause}").expect("a string takes any text");
-        next = cause.source();
-    }
-    text
 }

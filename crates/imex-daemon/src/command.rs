@@ -12,6 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use imex_config::chain;
 use imex_config::settings::{Command, CommandTcp};
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -19,7 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub(crate) use desk::{Desk, Publication, Question, Reply};
 pub(crate) use socket::{CommandSocket, SocketError};
 
-use crate::failure::{StartError, chain, system};
+use crate::failure::{StartError, system};
 use crate::ports::{self, PortError};
 
 /// How many connections each of the two listeners serves at once: one person with a few monitors, and far fewer than

@@ -1,10 +1,8 @@
 //! Why a daemon does not start, and how people are told.
 
-use std::error::Error;
-use std::fmt::Write as _;
 use std::io;
 
-use imex_config::Problems;
+use imex_config::{Problems, chain};
 use thiserror::Error;
 
 use crate::command::SocketError;
@@ -109,18 +107,6 @@ impl StartError {
             | StartError::ChildEnded(_) => None,
         }
     }
-}
-
-/// An error and what caused it, in one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        // Writing to a string does not fail.
-        let _ = write!(text, ": {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 /// For [`StartError::System`], where the verb stands beside the call.

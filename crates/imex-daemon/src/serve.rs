@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use imex_config::settings::Process;
-use imex_config::{Overrides, Problems, Security, Settings, Strictness, ThisMachine};
+use imex_config::{Overrides, Problems, Security, Settings, Strictness, ThisMachine, chain};
 use imex_core::{Hello, Machine, NodeId, machine};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -17,7 +17,7 @@ use crate::command::{Desk, Listeners};
 use crate::daemonize::{self, StandardError};
 use crate::driver::{Driver, Parts, unstarted};
 use crate::echo;
-use crate::failure::{StartError, chain, system};
+use crate::failure::{StartError, system};
 use crate::gpu::GpuMode;
 use crate::identity;
 use crate::limits;

@@ -5,6 +5,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use imex_config::chain;
 use serde::{Deserialize, Serialize};
 
 use crate::lab::NodeError;
@@ -123,18 +124,6 @@ impl From<&NodeError> for Refused {
         };
         Refused { why, message: chain(error), hint: error.hint().to_owned() }
     }
-}
-
-/// An error and its sources in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        text.push_str(": ");
-        text.push_str(&source.to_string());
-        next = source.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::{self, Write};
 
+use imex_config::chain;
 use imex_lab::{ControlError, LayoutError, NodeError, Refused, RefusedWhy, StartError};
 use serde::{Deserialize, Serialize};
 
@@ -75,21 +76,6 @@ impl<E: Into<Failure>> From<E> for Stop {
     fn from(error: E) -> Self {
         Stop::Failed(error.into())
     }
-}
-
-/// An error and its sources in one line; a source that an error has already told is not told again.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        let told = source.to_string();
-        if !text.ends_with(&told) {
-            text.push_str(": ");
-            text.push_str(&told);
-        }
-        next = source.source();
-    }
-    text
 }
 
 impl From<LayoutError> for Failure {

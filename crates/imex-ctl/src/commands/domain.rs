@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use imex_config::ClientSettings;
+use imex_config::{ClientSettings, chain};
 use imex_core::{DomainTable, Evidence, NodeRow, NodeState};
 use imex_wire::{ClientError, CommandClient, Endpoint, NodeStatus};
 use tokio::net::lookup_host;
@@ -15,7 +15,6 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::{DEADLINE, connect};
-use crate::failure::chain;
 use crate::sources::Nodes;
 use crate::{DomainReport, Sources, View, clock};
 

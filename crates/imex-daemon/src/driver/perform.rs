@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use imex_config::chain;
 use imex_core::cause::Violation;
 use imex_core::input::{Closure, DialFailure, StreamId};
 use imex_core::{Action, Input, Moment, NodeId, PeerMessage, Refusal};
 
 use super::streams::Sent;
 use super::{Driver, Phase};
-use crate::failure::chain;
 use crate::peer::addresses::Route;
 use crate::stats::Counter;
 

@@ -6,12 +6,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use imex_config::chain;
 use imex_wire::{AcceptError, LinkLimits};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Arrival, Outlet, PeerEvent};
-use crate::failure::chain;
 use crate::stats::Counter;
 
 /// How many accepted connections there may be besides one per node of the map: restarted peers whose old connection

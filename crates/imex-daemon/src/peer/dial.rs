@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use imex_config::Settings;
+use imex_config::{Settings, chain};
 use imex_core::input::DialFailure;
 use imex_core::{Hello, NodeId};
 use imex_wire::{DialTarget, Dialled, LinkLimits};
@@ -12,7 +12,6 @@ use tokio::sync::Semaphore;
 
 use super::addresses::{AddressShape, Route};
 use super::{Outlet, PeerEvent};
-use crate::failure::chain;
 
 /// How many names are looked up at once. The system's resolver blocks a thread each; more would not make a name server
 /// that does not answer any faster.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use imex_config::chain;
 use imex_core::DomainTable;
 use imex_ctl::commands::domain::domain;
 use imex_ctl::{DomainReport, Sources};
@@ -10,7 +11,7 @@ use serde::Serialize;
 
 use crate::diagnosis::Diagnosis;
 use crate::exit::Exit;
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 use crate::output::count;
 
 /// How a lab fares.
