@@ -39,7 +39,7 @@ pub use machine::{LocalAddress, Machine, ThisMachine};
 pub use nodes::{NodeAddress, NodeFile, parse_nodes};
 pub use problem::{Problem, Problems, Severity, Strictness};
 pub use replace::replace;
-pub use resolve::{DEFAULT_SOCKET, Written, resolve};
+pub use resolve::{DEFAULT_SOCKET, MAX_SOCKET_PATH_BYTES, Written, resolve};
 pub use security::Security;
 pub use service::ServiceFile;
 pub use settings::{Overrides, Settings};

@@ -29,7 +29,7 @@ use crate::values::Values;
 pub const DEFAULT_SOCKET: &str = "/var/run/nvidia-imex/command.sock";
 
 /// The longest path of a Unix socket in bytes: `sun_path` of Linux's `unix(7)` less its final zero.
-const MAX_SOCKET_BYTES: usize = 107;
+pub const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// The unit of `LOG_FILE_MAX_SIZE`.
 const MEBIBYTE: u64 = 1 << 20;
@@ -154,10 +154,11 @@ fn token(values: &Values<'_>) -> DomainToken {
 fn command(values: &mut Values<'_>, peer_port: u16, here: Option<&Here<'_>>) -> Command {
     let socket = socket(values);
     let length = socket.as_os_str().len();
-    if length > MAX_SOCKET_BYTES {
-        let what =
-            format!("path of the Unix socket has {length} bytes, at most {MAX_SOCKET_BYTES} are possible");
-        let hint = "use a folder with a shorter path".to_owned();
+    if length > MAX_SOCKET_PATH_BYTES {
+        let what = format!(
+            "path of the Unix socket has {length} bytes, at most {MAX_SOCKET_PATH_BYTES} are possible"
+        );
+        let hint = "use a directory with a shorter path".to_owned();
         values.report(Severity::Error, &key::IMEX_CMD_UNIX_DOMAIN_PATH, what, hint);
     }
     let mut tcp = tcp(values);

@@ -4,10 +4,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use imex_config::MAX_SOCKET_PATH_BYTES;
 use thiserror::Error;
-
-/// The longest path of a Unix socket in bytes: `sun_path` has 108, the last being zero (unix(7)).
-const MAX_SOCKET_PATH: usize = 107;
 
 /// The directory of a lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +66,7 @@ pub enum LayoutError {
         dir: PathBuf,
     },
     /// A Unix socket in it would have too long a path.
-    #[error("{} has {} bytes, a socket path may have {MAX_SOCKET_PATH}", path.display(), path.as_os_str().len())]
+    #[error("{} has {} bytes, a socket path may have {MAX_SOCKET_PATH_BYTES}", path.display(), path.as_os_str().len())]
     SocketPathTooLong {
         /// The socket.
         path: PathBuf,
@@ -210,7 +208,7 @@ impl Layout {
 
     fn check_socket_paths(&self, nodes: usize) -> Result<(), LayoutError> {
         let longest = self.node(nodes.saturating_sub(1)).socket;
-        if longest.as_os_str().len() > MAX_SOCKET_PATH {
+        if longest.as_os_str().len() > MAX_SOCKET_PATH_BYTES {
             return Err(LayoutError::SocketPathTooLong { path: longest });
         }
         Ok(())
@@ -287,7 +285,8 @@ mod tests {
     #[test]
     fn the_longest_socket_path_is_judged_before_anything_is_made() {
         let temp = tempfile::tempdir().unwrap();
-        let room = MAX_SOCKET_PATH - temp.path().as_os_str().len() - "/".len() - "/node-9/imexd.sock".len();
+        let room =
+            MAX_SOCKET_PATH_BYTES - temp.path().as_os_str().len() - "/".len() - "/node-9/imexd.sock".len();
         let fits = Layout::new(&temp.path().join("x".repeat(room))).unwrap();
         fits.take(10).unwrap();
         let error = fits.take(11).unwrap_err();

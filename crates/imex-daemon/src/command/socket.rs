@@ -2,7 +2,6 @@
 
 use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,9 +9,6 @@ use std::time::Duration;
 use nix::sys::stat::{Mode, umask};
 use thiserror::Error;
 use tokio::net::{UnixListener, UnixStream};
-
-/// The longest path of a Unix socket in bytes, without the zero at its end: unix(7).
-const MAX_PATH_BYTES: usize = 107;
 
 /// How long a daemon that holds the socket may take to accept a connection before it counts as live but busy.
 const PROBE: Duration = Duration::from_millis(500);
@@ -28,14 +24,6 @@ pub(crate) struct CommandSocket {
 /// Why the command socket cannot be had.
 #[derive(Debug, Error)]
 pub(crate) enum SocketError {
-    /// The path does not fit the system's structure.
-    #[error("open command socket {}: the path has {found} bytes, at most {MAX_PATH_BYTES} are possible", path.display())]
-    PathTooLong {
-        /// The path.
-        path: PathBuf,
-        /// Its length in bytes.
-        found: usize,
-    },
     /// A live daemon serves it.
     #[error("open command socket {}: another imexd{} serves it", path.display(), process(*pid))]
     Served {
@@ -68,9 +56,6 @@ impl SocketError {
     /// What an operator can do about it.
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
-            SocketError::PathTooLong { .. } => {
-                Some("set IMEX_CMD_UNIX_DOMAIN_PATH to a shorter path".to_owned())
-            }
             SocketError::Served { .. } => {
                 Some("stop it, or give this daemon its own IMEX_CMD_UNIX_DOMAIN_PATH".to_owned())
             }
@@ -85,10 +70,6 @@ impl SocketError {
 impl CommandSocket {
     /// Binds the socket, replacing what a dead daemon left there. Nobody but this user can connect before `mode` is set.
     pub(crate) async fn bind(path: &Path, mode: u32) -> Result<Self, SocketError> {
-        let found = path.as_os_str().as_bytes().len();
-        if found > MAX_PATH_BYTES {
-            return Err(SocketError::PathTooLong { path: path.to_owned(), found });
-        }
         clear_away(path).await?;
         bind_closed(path, mode).map_err(|source| SocketError::System { path: path.to_owned(), source })
     }
@@ -175,13 +156,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_path_is_used_up_to_the_last_byte_that_fits() {
+    async fn the_longest_path_that_the_configuration_lets_through_can_be_bound() {
         let dir = tempfile::tempdir().unwrap();
-        let room = MAX_PATH_BYTES - dir.path().as_os_str().len() - 1;
+        let room = imex_config::MAX_SOCKET_PATH_BYTES - dir.path().as_os_str().len() - 1;
         let fits = dir.path().join("s".repeat(room));
         assert!(CommandSocket::bind(&fits, 0o600).await.is_ok());
-        let error = CommandSocket::bind(&dir.path().join("s".repeat(room + 1)), 0o600).await.unwrap_err();
-        assert!(matches!(error, SocketError::PathTooLong { found: 108, .. }), "{error:?}");
+        let longer = dir.path().join("s".repeat(room + 1));
+        assert!(CommandSocket::bind(&longer, 0o600).await.is_err());
     }
 
     #[tokio::test]
