@@ -8,7 +8,7 @@ mod desk;
 mod socket;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ pub(crate) use socket::{CommandSocket, SocketError};
 use crate::failure::{StartError, system};
 use crate::ports::{self, PortError};
 
-/// How many connections each of the two listeners serves at once: one person with a few monitors, and far fewer than
-/// tables can be in the making in the core. More wait in the listener's backlog, where their own deadlines run.
+/// How many connections each of the two listeners serves at once: one person with a few monitors. More wait in the
+/// listener's backlog, where their own deadlines run.
 pub(crate) const CONNECTIONS: usize = 15;
 
 /// How long a listener rests when a connection could not be accepted; see the peers' door.
@@ -64,13 +64,12 @@ impl Listeners {
 
 /// Without an address all interfaces are served, of both families where the machine has both.
 fn listen_tcp(tcp: &CommandTcp) -> Result<TcpListener, PortError> {
-    let listen = |ip| ports::listen(SocketAddr::new(ip, tcp.port));
-    match tcp.bind {
-        Some(ip) => listen(ip),
-        None => match listen(IpAddr::V6(Ipv6Addr::UNSPECIFIED)) {
-            Err(PortError::Refused { .. }) => listen(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
-            taken => taken,
-        },
+    if let Some(address) = tcp.socket_addr() {
+        return ports::listen(address);
+    }
+    match ports::listen((Ipv6Addr::UNSPECIFIED, tcp.port).into()) {
+        Err(PortError::Refused { .. }) => ports::listen((Ipv4Addr::UNSPECIFIED, tcp.port).into()),
+        taken => taken,
     }
 }
 
