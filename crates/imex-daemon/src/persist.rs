@@ -8,9 +8,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use imex_config::replace::{ReplaceError, replace};
 use imex_core::{NodeId, NodeMap};
 use thiserror::Error;
 
@@ -40,7 +41,7 @@ pub(crate) enum Recalled {
 /// Why a persist file cannot be used.
 #[derive(Debug, Error)]
 pub(crate) enum PersistError {
-    /// It cannot be read or written.
+    /// It cannot be read, or its directory cannot be made.
     #[error("{verb} persist file {}", path.display())]
     File {
         /// What was tried.
@@ -50,6 +51,9 @@ pub(crate) enum PersistError {
         /// Why not.
         source: io::Error,
     },
+    /// Its new content cannot be put in place of the old.
+    #[error(transparent)]
+    Replace(#[from] ReplaceError),
     /// A line is none of ours.
     #[error("read persist file {}: line {line} is not \"Node NUMBER: ADDRESS\" of this map", path.display())]
     Line {
@@ -101,7 +105,10 @@ impl PersistFile {
             return Ok(());
         }
         self.stored = None;
-        self.replace(&self.content(importers)).map_err(|source| self.failed_to("write", source))?;
+        if let Some(dir) = self.path.parent() {
+            fs::create_dir_all(dir).map_err(|source| self.failed_to("make the directory of", source))?;
+        }
+        replace(&self.path, self.content(importers).as_bytes())?;
         self.stored = Some(importers.clone());
         Ok(())
     }
@@ -123,18 +130,6 @@ impl PersistFile {
             let _ = writeln!(text, "Node {node}: {address}");
         }
         text
-    }
-
-    fn replace(&self, content: &str) -> io::Result<()> {
-        let dir = self.path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(dir)?;
-        let mut draft = self.path.clone().into_os_string();
-        draft.push(".new");
-        let mut file = File::create(&draft)?;
-        file.write_all(content.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&draft, &self.path)?;
-        File::open(dir)?.sync_all()
     }
 
     fn failed_to(&self, verb: &'static str, source: io::Error) -> PersistError {
