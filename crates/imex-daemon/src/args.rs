@@ -4,6 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser};
+use imex_config::DEFAULT_CONFIG;
+
+use crate::exit::Exit;
 
 /// What the command line says.
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
@@ -13,13 +16,11 @@ use clap::{ArgAction, Parser};
     long_about = "Serves as one node of an IMEX domain: connects to the daemons of all nodes in the node map, \
                   shows the state of the domain to tools on this machine, and notices when a node is lost.",
     disable_version_flag = true,
-    after_help = "Exit codes: 0 stopped on request, 1 failed, 2 wrong command line, 3 unusable configuration, \
-                  4 port or socket not available, 5 no supported GPU driver, 6 security not available, \
-                  7 limits too low"
+    after_help = Exit::help()
 )]
 pub struct Args {
     /// Configuration file
-    #[arg(short = 'c', long = "config", value_name = "FILE", default_value = Args::DEFAULT_CONFIG)]
+    #[arg(short = 'c', long = "config", value_name = "FILE", default_value = DEFAULT_CONFIG)]
     pub config: PathBuf,
     /// TCP port for peers, in place of the configured SERVER_PORT
     #[arg(short = 'p', long = "port", value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
@@ -42,9 +43,6 @@ pub struct Args {
 }
 
 impl Args {
-    /// Where the configuration is, if nothing else is said.
-    pub const DEFAULT_CONFIG: &'static str = "/etc/nvidia-imex/config.cfg";
-
     /// Reads a command line, the program's name first.
     pub fn read<I>(line: I) -> Result<Self, clap::Error>
     where

@@ -50,8 +50,30 @@ impl Exit {
         }
     }
 
+    /// What the help says of it.
+    const fn meaning(self) -> &'static str {
+        match self {
+            Exit::Success => "stopped on request",
+            Exit::Failure => "failed in another way",
+            Exit::Usage => "wrong command line",
+            Exit::Configuration => {
+                "the configuration or the node map cannot be used; --check found something"
+            }
+            Exit::Address => "a port or the command socket cannot be had",
+            Exit::Driver => "no GPU driver that this build supports, and no --nogpu",
+            Exit::Security => "the configuration asks for security that this build does not have",
+            Exit::Limits => "the machine's limits are too low for this node map",
+        }
+    }
+
+    /// The list of all codes, for the help.
+    pub(crate) fn help() -> String {
+        let lines = Exit::ALL.map(|exit| format!("\n  {:>3}  {}", exit.code(), exit.meaning()));
+        format!("Exit codes:{}", lines.concat())
+    }
+
     /// The way to end that has this code, if there is one.
-    pub fn from_code(code: i32) -> Option<Self> {
+    pub(crate) fn from_code(code: i32) -> Option<Self> {
         Exit::ALL.into_iter().find(|exit| i32::from(exit.code()) == code)
     }
 }
