@@ -49,9 +49,7 @@ impl WallTime {
 
     /// As the first line of a log has it: `9/18/2026 06:40:33.561`.
     pub(crate) fn banner(&self) -> String {
-        let hms = strtime::format("%Y %H:%M:%S", &self.0).unwrap_or_default();
-        let (month, day, millis) = (self.0.month(), self.0.day(), self.0.millisecond());
-        format!("{month}/{day}/{hms}.{millis:03}")
+        strtime::format("%-m/%-d/%Y %H:%M:%S%.3f", &self.0).unwrap_or_default()
     }
 
     /// As every other line of a log has it: `Sep 18 2026 06:40:33`.

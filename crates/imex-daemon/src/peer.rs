@@ -17,8 +17,8 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use crate::clock::Clock;
 use crate::stats::Counter;
 
-/// How many events may wait for the driver loop. A loop turn takes them all; at the brim the tasks wait, their
-/// connections' windows fill, and the senders wait too. A few messages per link of a rack, 100 bytes each.
+/// How many events may wait for the driver loop: a few messages per link of a rack, 100 bytes each. At the brim the
+/// tasks wait, their connections' windows fill, and the senders wait too.
 const EVENT_QUEUE: usize = 1024;
 
 /// Something that a task learnt.
@@ -63,7 +63,7 @@ pub(crate) enum PeerEvent {
 /// A connection that was accepted and has introduced itself.
 #[derive(Debug)]
 pub(crate) struct Arrival {
-    /// A number that no other connection of this daemon's life has.
+    /// A number that no other open connection has.
     pub(crate) serial: u32,
     /// The introduction, and the connection behind it.
     pub(crate) incoming: Box<Incoming>,

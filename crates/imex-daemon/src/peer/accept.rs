@@ -85,7 +85,8 @@ impl Door {
         let source = self.sources.entry(from);
         let source = source.or_insert_with(|| Arc::new(Semaphore::new(UNINTRODUCED_PER_SOURCE)));
         let of_source = Arc::clone(source).try_acquire_owned().ok()?;
-        self.serial += 1;
+        // Billions of connections later the first of them are long closed.
+        self.serial = self.serial.wrapping_add(1);
         Some(Ticket { serial: self.serial, from, place, _of_source: of_source })
     }
 

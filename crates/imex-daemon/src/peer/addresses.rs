@@ -96,7 +96,7 @@ impl AddressBook {
     pub(crate) fn source(&self, node: NodeId, from: IpAddr) -> Source {
         let from = from.to_canonical();
         let known = match self.entries.get(node.index()) {
-            Some(Entry::Fixed(address)) => std::slice::from_ref(&address.ip()).contains(&from),
+            Some(Entry::Fixed(address)) => address.ip() == from,
             Some(Entry::Name { known, .. }) if known.is_empty() => return Source::Unknown,
             Some(Entry::Name { known, .. }) => known.contains(&from),
             None => return Source::Unknown,
