@@ -1,11 +1,10 @@
 //! Asking the owner of a lab, from another process.
 
 use std::io;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use imex_core::{DomainState, DomainSummary};
+use imex_core::DomainSummary;
 use imex_wire::Endpoint;
 use thiserror::Error;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -13,7 +12,7 @@ use tokio::net::UnixStream;
 use tokio::time::{sleep, timeout};
 
 use crate::control::{DEADLINE, END_GRACE, LabStatus, MAX_REPLY, Refused, Reply, Request};
-use crate::lab::WaitError;
+use crate::lab::{WaitError, is_up};
 use crate::layout::{Layout, LayoutError};
 use crate::process::{Life, NodeSignal};
 use crate::watch::watch_until;
@@ -141,10 +140,7 @@ impl LabClient {
         let endpoint = self.endpoint(viewer);
         let judge = |summary: DomainSummary| {
             progress(summary);
-            match summary.state {
-                DomainState::Up => ControlFlow::Break(summary),
-                DomainState::Down | DomainState::Degraded => ControlFlow::Continue(()),
-            }
+            is_up(summary)
         };
         tokio::select! {
             found = watch_until(&endpoint, deadline, judge) => Ok(found?),

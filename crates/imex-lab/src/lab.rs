@@ -324,7 +324,8 @@ impl Drop for Lab {
     }
 }
 
-fn is_up(summary: DomainSummary) -> ControlFlow<DomainSummary> {
+/// Ends a watch when the domain is UP.
+pub(crate) fn is_up(summary: DomainSummary) -> ControlFlow<DomainSummary> {
     match summary.state {
         DomainState::Up => ControlFlow::Break(summary),
         DomainState::Down | DomainState::Degraded => ControlFlow::Continue(()),

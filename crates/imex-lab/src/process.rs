@@ -31,9 +31,6 @@ pub enum NodeSignal {
 }
 
 impl NodeSignal {
-    /// All of them.
-    pub const ALL: [NodeSignal; 4] = [NodeSignal::Term, NodeSignal::Kill, NodeSignal::Stop, NodeSignal::Cont];
-
     /// The name without `SIG`.
     pub const fn word(self) -> &'static str {
         match self {
