@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use imex_core::{DomainTable, Evidence, LinkReport, LinkState, NodeRow, NodeState};
+
 /// `nodes` nodes, all READY and connected, seen by a tool.
 pub(crate) fn connected(nodes: usize) -> DomainTable {
     let link = LinkReport { state: LinkState::Connected, cause: None, since: Duration::ZERO };
