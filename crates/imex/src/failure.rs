@@ -60,7 +60,7 @@ impl Failure {
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "imex: {}", self.message)?;
         match &self.hint {
-            Some(hint) => writeln!(out, "hint: {hint}"),
+            Some(hint) => writeln!(out, "  hint: {hint}"),
             None => Ok(()),
         }
     }

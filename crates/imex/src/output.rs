@@ -73,6 +73,7 @@ pub(crate) fn millis(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Exit;
 
     #[test]
     fn durations_get_coarser_as_they_grow() {
@@ -89,6 +90,4 @@ mod tests {
         document["time"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
         assert_eq!(document["error"]["exit_code"], 21);
     }
-
-    use crate::exit::Exit;
 }
