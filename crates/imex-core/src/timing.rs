@@ -72,8 +72,8 @@ pub const RETRIES_PER_SECOND: u32 = 500;
 /// than this while one stream is still on its way do not happen.
 pub const ENDED_INSTANCES: usize = 32;
 
-/// How many tables may be in the making at once; further askers share the newest. The command service admits fewer
-/// connections than this.
+/// How many tables may be in the making at once, each with a row per node; further askers share the newest. More askers
+/// than this are scripts, and a script can do with a table that is a few milliseconds older.
 pub const OPEN_TABLES: usize = 16;
 
 /// How many differing map entries are kept and shown per peer: enough to see the mistake.
