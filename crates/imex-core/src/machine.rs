@@ -26,11 +26,13 @@ mod accepting;
 mod dialling;
 mod heartbeat;
 mod reporting;
+mod slots;
 mod tables;
 mod talking;
 
 use heartbeat::Heartbeat;
 use reporting::Reporting;
+use slots::Slots;
 use tables::Tables;
 
 /// What a node starts from.
@@ -83,6 +85,7 @@ pub struct Machine {
     domain: DomainState,
     jitter: Jitter,
     timers: Timers,
+    slots: Slots,
     heartbeat: Heartbeat,
     reporting: Reporting,
     tables: Tables,
@@ -113,6 +116,7 @@ impl Machine {
             domain: DomainState::Down,
             jitter: Jitter::new(setup.seed),
             timers: Timers::default(),
+            slots: Slots::default(),
             heartbeat: Heartbeat::default(),
             reporting: Reporting::new(len),
             tables: Tables::default(),
@@ -142,7 +146,7 @@ impl Machine {
             Input::Closed { stream, why } => self.handle_closed(stream, why, now),
             Input::ImportersChanged(importers) => self.actions.push_back(Action::RecordImporters(importers)),
             Input::TableAsked { ticket } => self.handle_table_asked(ticket, now),
-            Input::Redial => self.redial(now),
+            Input::Redial => self.redial(),
             Input::Leave => return self.leave(),
         }
         self.settle(now);
@@ -312,6 +316,7 @@ impl Machine {
         if matches!(self.state, NodeState::WaitingForPeers | NodeState::WaitingForRecovery) {
             self.live(LifeEvent::Quorum(self.verdict()));
         }
+        self.begin_dials(now);
         self.recount(self.me);
         self.note_domain();
         self.report(now);

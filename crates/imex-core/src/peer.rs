@@ -45,10 +45,21 @@ pub(crate) struct Peer {
 pub(crate) enum Dial {
     /// Not under way; the next attempt is due then. `None` before the start and after the end.
     Waiting(Option<Moment>),
+    /// To be dialled as soon as there is a place for it.
+    Queued(Urgency),
     /// Under way since then.
     Asking(Moment),
     /// Open; the peer was last heard then.
     Open(Moment),
+}
+
+/// How much a queued dial matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// Nothing is known of the peer.
+    Ordinary,
+    /// The peer has just said hello.
+    Urgent,
 }
 
 /// An accepted stream that has been answered with a hello.

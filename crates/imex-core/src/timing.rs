@@ -68,6 +68,14 @@ pub const REPORTS_PER_SECOND: u32 = 50;
 /// otherwise spend more on refused connections than on forming the domain.
 pub const RETRIES_PER_SECOND: u32 = 500;
 
+/// How many dials one daemon has under way at once. One takes a few round trips, so a real rack is dialled in
+/// milliseconds all the same; daemons that share a machine leave each other the time to answer within the deadline.
+pub const DIALS_AT_ONCE: usize = 32;
+
+/// How many with those to peers that have just said hello: half of the places, so that peers without power, which keep
+/// theirs until the deadline, cannot keep the living waiting.
+pub const URGENT_DIALS_AT_ONCE: usize = 64;
+
 /// How many ended instances of one peer are remembered, so that a late stream from one is refused. More restarts
 /// than this while one stream is still on its way do not happen.
 pub const ENDED_INSTANCES: usize = 32;

@@ -9,7 +9,7 @@ use crate::cause::Violation;
 use crate::input::{Source, StreamId};
 use crate::link::Link;
 use crate::message::Report;
-use crate::peer::{Accepted, Arriving};
+use crate::peer::{Accepted, Arriving, Urgency};
 use crate::{Action, Cause, Hello, Moment, NodeId, Refusal};
 
 impl Machine {
@@ -25,7 +25,7 @@ impl Machine {
             let stream = StreamId::Accepted { peer, serial: older.serial };
             self.actions.push_back(Action::Close { stream });
         }
-        self.dial_at_once(peer, now);
+        self.dial_next(peer, Urgency::Urgent);
     }
 
     pub(super) fn refuse(&mut self, serial: u32, hello: &Hello, refusal: Refusal, cause: Cause) {
@@ -47,7 +47,7 @@ impl Machine {
             Evidence::Successor { old, clean_up } => {
                 self.succeed(peer, old, clean_up, now);
                 self.take_in(peer, &arriving, now);
-                self.dial_at_once(peer, now);
+                self.dial_next(peer, Urgency::Urgent);
             }
             Evidence::Ended => {
                 self.actions.push_back(Action::Close { stream });

@@ -9,7 +9,7 @@ use crate::action::{CleanUpReason, Note};
 use crate::cause::{Unreachable, Violation};
 use crate::input::{Answer, DialFailure, StreamId};
 use crate::link::{Link, LinkEvent};
-use crate::peer::{Dial, Peer};
+use crate::peer::{Dial, Peer, Urgency};
 use crate::timers::Timer;
 use crate::timing::{Grace, SHOWN_DIFFERENCES};
 use crate::{Action, Cause, Hello, InstanceId, Moment, NodeId, PeerMessage, Refusal};
@@ -30,30 +30,31 @@ impl Machine {
         self.start_heartbeat(now);
         let nodes = self.setup.map.ids();
         for peer in nodes.cycle().skip(self.me.index()).take(self.peers.len()) {
-            self.dial_at_once(peer, now);
+            self.dial_next(peer, Urgency::Ordinary);
         }
     }
 
-    /// Dials a peer now, unless an attempt is under way or the link is open.
-    pub(super) fn dial_at_once(&mut self, peer: NodeId, now: Moment) {
+    /// Dials a peer next, unless an attempt is under way or the link is open.
+    pub(super) fn dial_next(&mut self, peer: NodeId, urgency: Urgency) {
         let entry = &mut self.peers[peer.index()];
-        if matches!(entry.dial, Dial::Waiting(_)) {
+        let promoted = entry.dial == Dial::Queued(Urgency::Ordinary) && urgency == Urgency::Urgent;
+        if promoted || matches!(entry.dial, Dial::Waiting(_)) {
             entry.failures = 0;
-            self.dial(peer, now);
+            self.queue_dial(peer, urgency);
         }
     }
 
     /// Closes all dialled streams and dials anew. A connected link counts as connected until its new attempt fails.
-    pub(super) fn redial(&mut self, now: Moment) {
+    pub(super) fn redial(&mut self) {
         for peer in self.setup.map.ids() {
             let entry = &mut self.peers[peer.index()];
             if entry.is_open() {
                 let stream = StreamId::Dialled { peer, attempt: entry.attempt };
-                entry.dial = Dial::Waiting(None);
+                self.set_dial(peer, Dial::Waiting(None));
                 self.actions.push_back(Action::Close { stream });
                 self.recount(peer);
             }
-            self.dial_at_once(peer, now);
+            self.dial_next(peer, Urgency::Ordinary);
         }
     }
 
@@ -62,7 +63,7 @@ impl Machine {
         match peer.dial {
             Dial::Waiting(due) => due,
             Dial::Asking(since) => Some(since + self.setup.timing.dial_deadline),
-            Dial::Open(_) => None,
+            Dial::Queued(_) | Dial::Open(_) => None,
         }
     }
 
@@ -72,13 +73,13 @@ impl Machine {
             return;
         }
         match entry.dial {
-            Dial::Waiting(_) => self.dial(peer, now),
+            Dial::Waiting(_) => self.queue_dial(peer, Urgency::Ordinary),
             Dial::Asking(_) => {
                 let stream = StreamId::Dialled { peer, attempt: entry.attempt };
                 self.actions.push_back(Action::Close { stream });
                 self.fail(peer, Cause::Unreachable(Unreachable::TimedOut), Pace::Doubling, now);
             }
-            Dial::Open(_) => {}
+            Dial::Queued(_) | Dial::Open(_) => {}
         }
     }
 
@@ -163,20 +164,12 @@ impl Machine {
         self.turn(peer, LinkEvent::CleanedUp, now);
     }
 
-    fn dial(&mut self, peer: NodeId, now: Moment) {
-        let entry = &mut self.peers[peer.index()];
-        entry.attempt = entry.attempt.wrapping_add(1);
-        entry.dial = Dial::Asking(now);
-        self.actions.push_back(Action::Dial { peer, attempt: entry.attempt });
-        self.timers.arm(now + self.setup.timing.dial_deadline, peer, Timer::Dial);
-    }
-
     /// The peer and the time of the question, if the attempt is the one under way.
     fn asking(&self, (peer, attempt): (NodeId, u32)) -> Option<(NodeId, Moment)> {
         let entry = self.peers.get(peer.index()).filter(|entry| entry.attempt == attempt)?;
         match entry.dial {
             Dial::Asking(since) => Some((peer, since)),
-            Dial::Waiting(_) | Dial::Open(_) => None,
+            Dial::Waiting(_) | Dial::Queued(_) | Dial::Open(_) => None,
         }
     }
 
@@ -229,12 +222,12 @@ impl Machine {
     fn connect(&mut self, peer: NodeId, stream: StreamId, instance: InstanceId, now: Moment) {
         let entry = &mut self.peers[peer.index()];
         let was_connected = entry.link == Link::Connected;
-        entry.dial = Dial::Open(now);
         entry.failures = 0;
         entry.grace = None;
         entry.cause = None;
         entry.times += u32::from(!was_connected);
         let times = entry.times;
+        self.set_dial(peer, Dial::Open(now));
         self.turn(peer, LinkEvent::Admitted, now);
         self.recount(peer);
         if !was_connected {
@@ -254,7 +247,7 @@ impl Machine {
         entry.cause = Some(Box::new(Cause::ConnectionReset));
         if let Dial::Open(_) = entry.dial {
             let stream = StreamId::Dialled { peer, attempt: entry.attempt };
-            entry.dial = Dial::Waiting(None);
+            self.set_dial(peer, Dial::Waiting(None));
             self.actions.push_back(Action::Close { stream });
         }
         self.actions.push_back(Action::Note(Note::LinkLost { peer, cause: Cause::ConnectionReset }));
@@ -310,7 +303,7 @@ impl Machine {
         let was_connected = entry.link == Link::Connected;
         let asked = match entry.dial {
             Dial::Asking(since) => Some(since),
-            Dial::Waiting(_) | Dial::Open(_) => None,
+            Dial::Waiting(_) | Dial::Queued(_) | Dial::Open(_) => None,
         };
         if was_connected {
             self.actions.push_back(Action::Note(Note::LinkLost { peer, cause: cause.clone() }));
@@ -341,11 +334,10 @@ impl Machine {
         let came = came.max(entry.accepted.as_ref().map(|accepted| accepted.came));
         let has_come = pace == Pace::Doubling && asked.is_some() && came > asked;
         if has_come {
-            entry.dial = Dial::Waiting(None);
-            self.dial(peer, now);
+            self.queue_dial(peer, Urgency::Urgent);
             return;
         }
-        entry.dial = Dial::Waiting(Some(now + wait));
+        self.set_dial(peer, Dial::Waiting(Some(now + wait)));
         self.timers.arm(now + wait, peer, Timer::Dial);
     }
 

@@ -26,6 +26,14 @@ impl BenchNode {
         BenchNode { machine, now: Moment::after(Duration::from_secs(1)), serial: 0 }
     }
 
+    /// Node 0 of a large map.
+    pub(super) fn of_many(nodes: u16) -> Self {
+        Self::with(|setup| {
+            setup.map = NodeMap::new((0..nodes).map(|n| format!("node-{n}"))).unwrap();
+            setup.hello = far_hello(&setup.map, 0, 100);
+        })
+    }
+
     /// A started node without quorum to wait for, its dials under way.
     pub(super) fn started() -> Self {
         let mut bench = Self::with(|_| {});

@@ -2,6 +2,7 @@
 
 use super::bench_node::{introduction, report};
 use super::*;
+use crate::timing::{DIALS_AT_ONCE, URGENT_DIALS_AT_ONCE};
 
 #[test]
 fn a_start_dials_every_node_this_one_first() {
@@ -177,6 +178,45 @@ fn a_dial_without_an_answer_is_given_up_after_its_deadline() {
         answer: Answer::Hello(far_hello(bench.machine.map(), 1, 10)),
     });
     assert_eq!(bench.letters(), "N N N", "an answer to a question that was given up");
+}
+
+#[test]
+fn a_large_map_is_dialled_a_few_nodes_at_a_time() {
+    let mut bench = BenchNode::of_many(200);
+    bench.put(Input::Start);
+    let first: Vec<u16> = (0..32).collect();
+    assert_eq!(bench.dials(), first);
+    bench.fail_dial(0);
+    bench.answer(1, 10);
+    assert_eq!(bench.dials(), [32, 33], "each that ends makes place for one");
+    assert_eq!(bench.machine.dials_under_way(), DIALS_AT_ONCE);
+}
+
+#[test]
+fn a_peer_that_says_hello_does_not_wait_behind_those_without_power() {
+    let mut bench = BenchNode::of_many(200);
+    bench.put(Input::Start);
+    bench.actions();
+    for peer in 100..150 {
+        bench.arrive(peer, 10);
+    }
+    let living: Vec<u16> = (100..132).collect();
+    assert_eq!(bench.dials(), living);
+    assert_eq!(bench.machine.dials_under_way(), URGENT_DIALS_AT_ONCE);
+    bench.answer(100, 10);
+    assert_eq!(bench.dials(), [132], "before those that have not been heard of");
+}
+
+#[test]
+fn every_node_of_a_large_map_gets_its_turn_though_most_are_dead() {
+    let mut bench = BenchNode::of_many(200);
+    bench.put(Input::Start);
+    let mut dialled = BTreeSet::new();
+    for _ in 0..200 {
+        bench.pass(Duration::from_millis(100));
+        dialled.extend(bench.dials());
+    }
+    assert_eq!(dialled.len(), 200);
 }
 
 #[test]

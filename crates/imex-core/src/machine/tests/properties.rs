@@ -130,9 +130,11 @@ fn check(bench: &mut BenchNode) {
     assert_eq!(machine.ready, count(|peer| peer.standing().ready));
     assert_eq!(machine.complete, count(|peer| peer.standing().complete));
     assert_eq!(machine.met.len(), count(Peer::is_met));
+    assert_eq!(machine.dials_under_way(), count(|peer| matches!(peer.dial, Dial::Asking(_))));
+    assert_eq!(count(|peer| matches!(peer.dial, Dial::Queued(_))), 0, "there is a place for each of three");
     for peer in &machine.peers {
         let open = peer.is_open();
-        let asking = matches!(peer.dial, Dial::Asking(_));
+        let asking = matches!(peer.dial, Dial::Asking(_) | Dial::Queued(_));
         assert!(!open || peer.link == Link::Connected, "an open stream without a connected link");
         assert!(open || asking || peer.link != Link::Connected, "a connected link without a stream");
         assert!(open || asking || machine.dial_due(peer).is_some(), "a peer that is never dialled again");
