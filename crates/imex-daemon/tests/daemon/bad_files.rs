@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use imex_core::{DomainState, NodeState};
 
-use crate::namespace;
+use crate::support::namespace;
 use crate::support::{Rack, imexd, run};
 
 #[test]

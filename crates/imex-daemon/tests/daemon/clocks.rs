@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use imex_core::DomainState;
 
-use crate::namespace;
 use crate::support::Rack;
+use crate::support::namespace;
 
 #[test]
 fn the_wall_clock_is_read_in_one_file_which_serves_records_and_answers_only() {

@@ -12,7 +12,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use crate::namespace;
+use crate::support::namespace;
 use crate::support::{PATIENCE, Rack, Stopwatch, eventually};
 
 #[test]

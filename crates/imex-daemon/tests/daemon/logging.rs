@@ -5,7 +5,7 @@ use std::fs;
 use imex_core::{DomainState, NodeState};
 use nix::sys::signal::Signal;
 
-use crate::namespace;
+use crate::support::namespace;
 use crate::support::{Rack, eventually};
 
 #[test]

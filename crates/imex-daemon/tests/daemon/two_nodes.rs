@@ -1,5 +1,7 @@
 //! A domain of two or three real processes, and what becomes of it.
 
+mod link_local;
+
 use imex_core::{DomainState, LinkState, NodeState};
 use nix::sys::signal::Signal;
 

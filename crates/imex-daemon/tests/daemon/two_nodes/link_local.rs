@@ -2,7 +2,7 @@
 
 use imex_core::DomainState;
 
-use crate::namespace::{self, Network};
+use crate::support::namespace::{self, Network};
 use crate::support::{Node, Rack};
 
 #[test]
