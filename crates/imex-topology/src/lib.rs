@@ -3,7 +3,7 @@
 //! Sources ([`source`]) say where nodes are; [`merge`] makes one [`Inventory`] of them. [`generate`] makes
 //! [`Topologies`] of it, with names that stay; [`render`] writes them as `topology.yaml` or `topology.conf`. [`lint`]
 //! judges a file that someone else may have written, as slurmctld would and beyond; [`diff`] says what changes between
-//! two; [`node_map`] gives the members of a node's domain.
+//! two; [`node_map`] gives the members of a node's domain; [`plan`] says where a job will land.
 //!
 //! [`reconcile`] decides when a changed topology is applied, [`resting`] keeps powered-down nodes in it, [`held`] tells if
 //! the running controller has it. [`follow`] decides when a node takes a new map.
@@ -22,6 +22,7 @@ pub mod lint;
 pub mod model;
 pub mod naming;
 pub mod node_map;
+pub mod plan;
 pub mod reconcile;
 pub mod render;
 pub mod resting;

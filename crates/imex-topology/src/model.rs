@@ -115,10 +115,9 @@ impl Topology {
 
 impl BlockTopology {
     /// The size by which a job is said to fit a block, as slurmctld takes it: the base size that is given, else the size
-    /// of the smallest block.
+    /// of the first block (shown by `scontrol show topology` of 26.05.5; it is not the smallest).
     pub fn base(&self) -> usize {
-        let smallest = || self.blocks.iter().map(|block| block.nodes.len()).min().unwrap_or(0);
-        self.sizes.base().unwrap_or_else(smallest)
+        self.sizes.base().unwrap_or_else(|| self.blocks.first().map_or(0, |block| block.nodes.len()))
     }
 
     /// The block that a node is in: the first that has it.

@@ -102,7 +102,7 @@ rules! {
         "add `topology: NAME`";
     AWKWARD_NAME = "T111" "awkward-name" Warning: "A name has characters that mean something where names are used (comma, colon, blank, brackets, braces).",
         "use letters, digits, `-`, `_` and `.`";
-    NO_SIZES = "T112" "no-sizes" Warning: "No block sizes are given; Slurm takes the size of the smallest block and every step.",
+    NO_SIZES = "T112" "no-sizes" Warning: "No block sizes are given; Slurm takes the size of the first block and every step.",
         "write the sizes that are meant";
     IDLE_SIZE = "T113" "idle-size" Warning: "A block size needs more blocks than there are; it does nothing.",
         "remove it, or leave it if the blocks are to come";

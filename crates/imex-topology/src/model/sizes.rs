@@ -1,7 +1,7 @@
 //! The sizes by which slurmctld places jobs: a base and steps of it, each the base times a power of two.
 
 /// Checked sizes, rising, each once: the base, then the base times powers of two. None at all means that slurmctld takes
-/// the size of the smallest block and every step.
+/// the size of the first block and every step.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct BlockSizes {
     sizes: Vec<usize>,

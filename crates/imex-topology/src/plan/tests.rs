@@ -1,0 +1,165 @@
+//! What the experiments with slurmctld 26.05.5 showed, as claims. `docs/planner.md` numbers the rules.
+
+use super::*;
+use crate::model::{Block, BlockSizes};
+
+fn blocks(sizes: &[usize], lists: &[&str]) -> BlockTopology {
+    let block = |(index, list): (usize, &&str)| Block {
+        name: format!("rack{}", index + 1),
+        nodes: NodeSet::parse(list).unwrap(),
+    };
+    let sizes = BlockSizes::new(sizes.to_vec()).unwrap();
+    BlockTopology { sizes, blocks: lists.iter().enumerate().map(block).collect() }
+}
+
+fn racks() -> BlockTopology {
+    blocks(&[18], &["node[1-18]", "node[19-36]"])
+}
+
+fn ask(nodes: usize, segment: usize) -> Request {
+    Request { nodes, segment: Some(segment).filter(|segment| *segment > 0), ..Request::default() }
+}
+
+fn down(list: &str) -> NodeStates {
+    NodeStates::default().with_down(NodeSet::parse(list).unwrap())
+}
+
+/// The nodes that the job gets, or in one word what becomes of it.
+fn placed(topology: &BlockTopology, drained: &str, request: &Request) -> String {
+    let plan = plan(topology, &down(drained), request);
+    match plan.outcome {
+        Outcome::Starts => plan.chosen().to_list(),
+        Outcome::Waits(_) => "waits".to_owned(),
+        Outcome::Refused(_) => "refused".to_owned(),
+    }
+}
+
+#[test]
+fn two_racks_take_jobs_as_slurmctld_was_seen_to() {
+    let cases = [
+        ("", 1, 0, "node1"),
+        ("", 18, 0, "node[19-36]"),
+        ("", 36, 0, "node[1-36]"),
+        ("", 24, 0, "node[1-6,19-36]"),
+        ("", 24, 12, "node[1-12,19-30]"),
+        ("", 24, 6, "node[1-6,19-36]"),
+        ("", 24, 8, "node[1-8,19-34]"),
+        ("", 24, 24, "node[1-6,19-36]"),
+        ("", 18, 20, "node[19-36]"),
+        ("", 36, 12, "refused"),
+        ("", 24, 5, "refused"),
+        ("", 40, 0, "waits"),
+        ("node[1,19]", 18, 0, "waits"),
+        ("node[1,19]", 17, 0, "node[20-36]"),
+        ("node[1,19]", 18, 9, "node[2-10,20-28]"),
+        ("node[1,19]", 24, 0, "node[2-8,20-36]"),
+        ("node[1-8]", 24, 12, "waits"),
+        ("node[1-8]", 20, 10, "node[9-28]"),
+        ("node[1-8]", 10, 0, "node[9-18]"),
+        ("node[1-8,19-26]", 12, 0, "waits"),
+        ("node[1-8,19-26]", 12, 6, "node[9-14,27-32]"),
+    ];
+    for (drained, nodes, segment, expected) in cases {
+        let request = ask(nodes, segment);
+        assert_eq!(placed(&racks(), drained, &request), expected, "{nodes}/{segment} without {drained}");
+    }
+}
+
+#[test]
+fn the_base_size_says_how_many_blocks_a_job_may_use() {
+    let small = blocks(&[16], &["node[1-18]", "node[19-36]"]);
+    assert_eq!(placed(&small, "", &ask(17, 0)), "node[19-35]");
+    let large = blocks(&[20], &["node[1-18]", "node[19-36]"]);
+    assert_eq!(placed(&large, "", &ask(19, 0)), "refused");
+    assert_eq!(placed(&large, "", &ask(36, 0)), "node[1-36]");
+}
+
+#[test]
+fn segments_apart_share_no_block() {
+    let apart = |nodes, segment| Request { spread: Spread::Apart, ..ask(nodes, segment) };
+    assert_eq!(placed(&racks(), "", &apart(8, 4)), "node[1-4,19-22]");
+    assert_eq!(placed(&racks(), "", &apart(12, 4)), "refused");
+}
+
+#[test]
+fn a_larger_size_keeps_a_job_in_its_group_of_blocks() {
+    let nines = ["node[1-9]", "node[10-18]", "node[19-27]", "node[28-36]"];
+    assert_eq!(placed(&blocks(&[9], &nines), "node[11-14]", &ask(10, 0)), "node[10,28-36]");
+    // The pair with less room is taken, although the other would do as well.
+    assert_eq!(placed(&blocks(&[9, 18], &nines), "node[11-14]", &ask(10, 0)), "node[1-10]");
+    // All pairs are needed: blocks are chosen as if there were none.
+    assert_eq!(placed(&blocks(&[9, 18], &nines), "node[1-3]", &ask(21, 0)), "node[4-6,19-36]");
+}
+
+#[test]
+fn a_named_node_draws_the_job_into_its_block() {
+    let wanted = |nodes, list: &str| Request { wanted: NodeSet::parse(list).unwrap(), ..ask(nodes, 0) };
+    assert_eq!(placed(&racks(), "", &wanted(18, "node5")), "node[1-18]");
+    assert_eq!(placed(&racks(), "", &wanted(2, "node[18-19]")), "refused");
+    let without = Request { excluded: NodeSet::parse("node[1-17]").unwrap(), ..ask(2, 0) };
+    assert_eq!(placed(&racks(), "", &without), "node[19-20]");
+}
+
+#[test]
+fn what_cannot_start_says_why_and_what_could() {
+    let plan = plan(&racks(), &down("node[1,19]"), &ask(18, 0));
+    let Outcome::Waits(waiting) = &plan.outcome else { panic!("{:?}", plan.outcome) };
+    assert_eq!(
+        waiting.to_string(),
+        "34 nodes are up, but not where they are needed: 0 of 1 segments of 18 nodes fit, \
+         the best place has 17 nodes up"
+    );
+    let now = |nodes, segment| Alternative { nodes, segment, start: Start::Now };
+    assert_eq!(plan.alternatives[..2], [now(18, Some(9)), now(17, None)]);
+    assert_eq!(placed(&racks(), "node[1,19]", &ask(18, 9)), "node[2-10,20-28]");
+}
+
+#[test]
+fn free_nodes_too_few_for_another_segment_are_stranded() {
+    let plan = plan(&racks(), &NodeStates::default(), &ask(24, 12));
+    assert_eq!(plan.racks.iter().map(|rack| rack.stranded).collect::<Vec<_>>(), [6, 6]);
+    assert_eq!(plan.segment(1).to_list(), "node[1-12]");
+}
+
+#[test]
+fn busy_nodes_keep_an_exclusive_job_out_and_partly_used_ones_only_that() {
+    let states = |availability| -> NodeStates {
+        let node = |number| NodeState {
+            name: format!("node{number}"),
+            availability: if number == 20 { availability } else { Availability::Free },
+        };
+        (1..=36).map(node).collect()
+    };
+    let start = |availability, sharing| {
+        let request = Request { sharing, ..ask(18, 0) };
+        plan(&racks(), &states(availability), &request).chosen().to_list()
+    };
+    assert_eq!(start(Availability::Busy, Sharing::Shared), "node[1-18]");
+    assert_eq!(start(Availability::Partly, Sharing::Exclusive), "node[1-18]");
+    assert_eq!(start(Availability::Partly, Sharing::Shared), "node[19-36]");
+}
+
+#[test]
+fn a_group_of_gpus_gives_the_segment() {
+    let advice = |nodes, gpus| best_segment(&racks(), nodes, gpus, 4);
+    assert_eq!(advice(24, 32), Ok(GroupAdvice { segment: 8, groups: 3 }));
+    assert_eq!(advice(24, 2), Ok(GroupAdvice { segment: 1, groups: 24 }));
+    assert_eq!(advice(20, 32), Err(GroupError::Uneven { nodes: 20, group: 8, below: 16, above: 24 }));
+    assert_eq!(advice(24, 30), Err(GroupError::PartOfNode { gpus: 30, per_node: 4 }));
+    assert_eq!(advice(38, 76), Err(GroupError::LargerThanBlock { nodes: 19, largest: 18 }));
+}
+
+#[test]
+fn the_picture_shows_segments_and_what_is_left() {
+    let mut text = Vec::new();
+    let plan = plan(&racks(), &down("node[1-2]"), &ask(24, 12));
+    picture::write(&plan, &mut text).unwrap();
+    let expected = "\
+rack1  xxAAAAAAAAAAAA....  12 for the job, 4 free, 2 down, 4 stranded
+rack2  BBBBBBBBBBBB......  12 for the job, 6 free, 6 stranded
+A: node[3-14] in rack1
+B: node[19-30] in rack2
+A B C: segments of the job  .: free  ~: partly used  #: busy  x: down
+";
+    assert_eq!(String::from_utf8(text).unwrap(), expected);
+}
