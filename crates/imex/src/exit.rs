@@ -58,13 +58,17 @@ pub enum Exit {
     FabricPending,
     /// A GPU of the node has failed to register with the fabric, or its GPUs disagree.
     FabricFailed,
+    /// A job would wait.
+    JobWaits,
+    /// A job would be refused.
+    JobRefused,
     /// It was interrupted before it was done.
     Interrupted,
 }
 
 impl Exit {
     /// All of them with their meaning, in order.
-    pub const TABLE: [(Exit, &str); 26] = [
+    pub const TABLE: [(Exit, &str); 28] = [
         (Exit::Done, "done; for wait and lab: the domain is UP"),
         (Exit::Failed, "failed in another way"),
         (Exit::Usage, "wrong command line"),
@@ -90,6 +94,8 @@ impl Exit {
         (Exit::NoFabric, "the node is in no NVLink fabric"),
         (Exit::FabricPending, "a GPU has not registered with the fabric yet"),
         (Exit::FabricFailed, "a GPU failed to register with the fabric"),
+        (Exit::JobWaits, "the job would wait"),
+        (Exit::JobRefused, "the job would be refused"),
         (Exit::Interrupted, "interrupted before it was done"),
     ];
 
@@ -121,6 +127,8 @@ impl Exit {
             Exit::NoFabric => 34,
             Exit::FabricPending => 35,
             Exit::FabricFailed => 36,
+            Exit::JobWaits => 37,
+            Exit::JobRefused => 38,
             Exit::Interrupted => 130,
         }
     }

@@ -10,6 +10,7 @@ mod generate;
 mod identify;
 mod lint;
 mod node_map;
+mod plan;
 mod sources;
 
 use std::io::Write;
@@ -28,5 +29,6 @@ pub(crate) fn run(command: &TopologyCommand, out: &mut dyn Write) -> Result<Exit
         TopologyCommand::Identify(args) => identify::run(args, out),
         TopologyCommand::Collect(args) => collect::run(args, out),
         TopologyCommand::NodeMap(args) => node_map::run(args, out),
+        TopologyCommand::Plan(args) => plan::run(args, out),
     }
 }

@@ -91,14 +91,15 @@ complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcomman
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "start" -d 'Start a node that has ended'
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "down" -d 'End all nodes and the lab; its files stay'
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -s h -l help -d 'Print help'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "generate" -d 'Write Slurm\'s topology for what the sources say'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "lint" -d 'Judge a topology file as slurmctld would, and beyond'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "diff" -d 'Tell what changes between two topology files, by node and block'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "identify" -d 'Print this node\'s fabric identity as one line of JSON'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "collect" -d 'Gather identities of many nodes, one line each'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "generate" -d 'Write Slurm\'s topology for what the sources say'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "lint" -d 'Judge a topology file as slurmctld would, and beyond'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "diff" -d 'Tell what changes between two topology files, by node and block'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "identify" -d 'Print this node\'s fabric identity as one line of JSON'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "collect" -d 'Gather identities of many nodes, one line each'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "plan" -d 'Tell where a job would land, or why it would not start'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l source -d 'Where nodes are, the most trusted source first; may be repeated' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l ec2-name -d 'By which of its names Slurm knows an EC2 instance: dns, id or tag:KEY' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l feature -d 'The feature or comment that names a node\'s block, with a star for the name' -r
@@ -135,12 +136,33 @@ partition\t'The nodes of the NVLink partition'"
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l addresses -d 'Write the addresses that scontrol show nodes --json tells instead of names' -r -F
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -s N -l nodes -d 'How many nodes the job asks for' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l segment -d 'How many nodes must be in one block, as sbatch --segment' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -s w -l nodelist -d 'Nodes that must be among them, as sbatch --nodelist' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -s x -l exclude -d 'Nodes that must not, as sbatch --exclude' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l job -d 'Plan this job of the controller, and explain why it is pending' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l job-json -d 'Read the job from saved output of scontrol show job --json; - for standard input' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l topology -d 'topology.yaml, topology.conf or saved output of scontrol show topology; - for standard input' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l name -d 'Which topology of the file; the default one if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l nodes-json -d 'Read the nodes\' states from saved output of scontrol show nodes --json; - for standard input' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l down -d 'Nodes that count as down, whatever else is known of them' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l gpus-per-group -d 'Find the segment that keeps groups of this many GPUs in one block' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l gpus-per-node -d 'How many GPUs a node has' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l svg -d 'Also draw racks and segments into this file' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l timeout -d 'How long the controller may take to answer, for instance 500ms, 60s, 2m' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l spread-segments -d 'Each segment in blocks of its own, as sbatch --spread-segments'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l exclusive -d 'Only nodes without any job; this is the default'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l shared -d 'Also nodes that other jobs have a part of'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l live -d 'Ask the controller for the nodes\' states, although the topology is a file'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "generate" -d 'Write Slurm\'s topology for what the sources say'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "lint" -d 'Judge a topology file as slurmctld would, and beyond'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Tell what changes between two topology files, by node and block'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "identify" -d 'Print this node\'s fabric identity as one line of JSON'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "collect" -d 'Gather identities of many nodes, one line each'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Tell where a job would land, or why it would not start'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab topology help" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
 complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab topology help" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
@@ -158,3 +180,4 @@ complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcomma
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "identify" -d 'Print this node\'s fabric identity as one line of JSON'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "collect" -d 'Gather identities of many nodes, one line each'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "plan" -d 'Tell where a job would land, or why it would not start'

@@ -88,7 +88,7 @@ mod tests {
         let ladder = ladder(vec![], &["n[5-12]", "n[1-4]", "n[13-17]"]);
         assert_eq!((ladder.base, ladder.factors.as_slice()), (8, [1, 2, 4].as_slice()));
         let top = ladder.level(17);
-        assert_eq!((top.size, ladder.groups(top)), (32, vec![0..3]));
+        assert_eq!((top.size, ladder.groups(top).len()), (32, 1));
         assert!(top.counts(&(0..3)));
     }
 

@@ -40,8 +40,7 @@ fn segments(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     for number in (0..=last).take(LETTERS.len() - 1) {
-        let racks =
-            plan.racks.iter().filter(|rack| rack.nodes.iter().any(|place| place.segment == Some(number)));
+        let racks = plan.racks.iter().filter(|rack| rack.holds(number));
         let racks: Vec<&str> = racks.map(|rack| rack.name.as_str()).collect();
         writeln!(out, "{}: {} in {}", letter(number), plan.segment(number).to_list(), racks.join(", "))?;
     }
@@ -78,6 +77,11 @@ pub(super) fn letter(segment: usize) -> char {
 }
 
 impl Rack {
+    /// If this segment has nodes of it.
+    pub fn holds(&self, segment: usize) -> bool {
+        self.nodes.iter().any(|place| place.segment == Some(segment))
+    }
+
     /// If the job has nodes of it.
     pub fn is_used(&self) -> bool {
         self.nodes.iter().any(|place| place.segment.is_some())

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use imex_topology::{BlockSizes, SlurmVersion};
+use imex_topology::{BlockSizes, NodeSet, SlurmVersion};
 
 use super::sources::SourceArg;
 use crate::exit::Exit;
@@ -40,6 +40,12 @@ pub(crate) enum TopologyCommand {
     ///
     /// The text is the same on each member.
     NodeMap(NodeMapArgs),
+    /// Tell where a job would land, or why it would not start
+    ///
+    /// The placement is that of Slurm's topology/block. Without --topology the controller is asked for its blocks and
+    /// nodes; with it all nodes count as free unless --nodes-json, --live or --down says otherwise. The exit code tells
+    /// if the job would start, wait or be refused.
+    Plan(Box<PlanArgs>),
 }
 
 /// Where placements come from.
@@ -191,6 +197,69 @@ pub(crate) enum ScopeArg {
     Partition,
 }
 
+/// Which job, on which blocks and nodes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// How many nodes the job asks for
+    #[arg(short = 'N', long, value_name = "N", required_unless_present = "job", conflicts_with = "job",
+        value_parser = positive)]
+    pub(crate) nodes: Option<usize>,
+    /// How many nodes must be in one block, as sbatch --segment
+    #[arg(long, value_name = "M", value_parser = positive, conflicts_with = "job")]
+    pub(crate) segment: Option<usize>,
+    /// Each segment in blocks of its own, as sbatch --spread-segments
+    #[arg(long)]
+    pub(crate) spread_segments: bool,
+    /// Only nodes without any job; this is the default
+    #[arg(long, conflicts_with = "shared")]
+    pub(crate) exclusive: bool,
+    /// Also nodes that other jobs have a part of
+    #[arg(long)]
+    pub(crate) shared: bool,
+    /// Nodes that must be among them, as sbatch --nodelist
+    #[arg(short = 'w', long, value_name = "NODES", value_parser = nodes, conflicts_with = "job")]
+    pub(crate) nodelist: Option<NodeSet>,
+    /// Nodes that must not, as sbatch --exclude
+    #[arg(short = 'x', long, value_name = "NODES", value_parser = nodes, conflicts_with = "job")]
+    pub(crate) exclude: Option<NodeSet>,
+    /// Plan this job of the controller, and explain why it is pending
+    #[arg(long, value_name = "ID")]
+    pub(crate) job: Option<u64>,
+    /// Read the job from saved output of scontrol show job --json; - for standard input
+    #[arg(long, value_name = "FILE", requires = "job")]
+    pub(crate) job_json: Option<PathBuf>,
+    /// topology.yaml, topology.conf or saved output of scontrol show topology; - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) topology: Option<PathBuf>,
+    /// Which topology of the file; the default one if not given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Read the nodes' states from saved output of scontrol show nodes --json; - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "live")]
+    pub(crate) nodes_json: Option<PathBuf>,
+    /// Ask the controller for the nodes' states, although the topology is a file
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Nodes that count as down, whatever else is known of them
+    #[arg(long, value_name = "NODES", value_parser = nodes)]
+    pub(crate) down: Option<NodeSet>,
+    /// Find the segment that keeps groups of this many GPUs in one block
+    #[arg(long, value_name = "N", value_parser = positive, conflicts_with_all = ["segment", "job"])]
+    pub(crate) gpus_per_group: Option<usize>,
+    /// How many GPUs a node has
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "4")]
+    pub(crate) gpus_per_node: usize,
+    /// Also draw racks and segments into this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// How long the controller may take to answer, for instance 500ms, 60s, 2m
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = crate::cli::timeout)]
+    pub(crate) timeout: std::time::Duration,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 impl TopologyCommand {
     /// If the answer is to be JSON.
     pub(crate) fn json(&self) -> bool {
@@ -199,6 +268,7 @@ impl TopologyCommand {
             TopologyCommand::Lint(args) => args.json,
             TopologyCommand::Diff(args) => args.json,
             TopologyCommand::NodeMap(args) => args.json,
+            TopologyCommand::Plan(args) => args.json,
             // Their lines are JSON; a failure is for people.
             TopologyCommand::Identify(_) | TopologyCommand::Collect(_) => false,
         }
@@ -210,4 +280,15 @@ fn sizes(text: &str) -> Result<BlockSizes, String> {
         text.split(',').map(|size| size.trim().parse().map_err(|_| format!("`{size}` is not a size")));
     let sizes: Vec<usize> = sizes.collect::<Result<_, _>>()?;
     BlockSizes::new(sizes).map_err(|error| error.to_string())
+}
+
+fn nodes(text: &str) -> Result<NodeSet, String> {
+    NodeSet::parse(text).map_err(|error| error.to_string())
+}
+
+/// A number from 1 to the most nodes that a list may have.
+fn positive(text: &str) -> Result<usize, String> {
+    let most = imex_host::hostlist::MAX_HOSTS;
+    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| format!("it must be a number from 1 to {most}"))
 }

@@ -15,6 +15,10 @@ fn help_and_wrong_command_lines_of_topology_are_as_recorded() {
         ("topology-identify-help", "topology identify --help"),
         ("topology-collect-help", "topology collect --help"),
         ("topology-node-map-help", "topology node-map --help"),
+        ("topology-plan-help", "topology plan --help"),
+        ("topology-plan-no-nodes", "topology plan --topology x"),
+        ("topology-plan-bad-number", "topology plan --nodes 0"),
+        ("topology-plan-two-ways-to-share", "topology plan --nodes 2 --exclusive --shared"),
         ("topology-no-command", "topology"),
         ("topology-generate-no-source", "topology generate"),
         ("topology-generate-unknown-source", "topology generate --source ldap:x"),
@@ -118,6 +122,33 @@ fn nodes_are_identified_collected_and_mapped_as_recorded() {
     ] {
         golden(name, words);
     }
+}
+
+#[test]
+fn jobs_are_planned_as_recorded() {
+    let _redacted = redactions();
+    let good = "topology plan --topology DIR/good.yaml";
+    for (name, words) in [
+        ("topology-plan", "--nodes 24"),
+        ("topology-plan-segments", "--nodes 24 --segment 12 --down node[1-2]"),
+        ("topology-plan-json", "--nodes 24 --segment 12 --down node[1-2] --json"),
+        ("topology-plan-shared", "--nodes 18 --nodes-json DIR/busy.json --shared"),
+        ("topology-plan-waits-for-jobs", "--nodes 18 --nodes-json DIR/busy.json"),
+        ("topology-plan-waits-for-nodes", "--nodes 18 --down node[1,19]"),
+        ("topology-plan-refused", "--nodes 36 --segment 12"),
+        ("topology-plan-refused-json", "--nodes 36 --segment 12 --json"),
+        ("topology-plan-uneven", "--nodes 24 --segment 5"),
+        ("topology-plan-named", "--nodes 18 -w node5 -x node6"),
+        ("topology-plan-spread", "--nodes 8 --segment 4 --spread-segments"),
+        ("topology-plan-group", "--nodes 24 --gpus-per-group 32"),
+        ("topology-plan-group-uneven", "--nodes 20 --gpus-per-group 32"),
+        ("topology-plan-job", "--job 7 --job-json DIR/job.json --down node[1-8]"),
+        ("topology-plan-no-such-job", "--job 8 --job-json DIR/job.json"),
+        ("topology-plan-unknown-topology", "--nodes 2 --name other"),
+    ] {
+        golden(name, &format!("{good} {words}"));
+    }
+    golden("topology-plan-shown", "topology plan --topology DIR/shown.txt --nodes 19");
 }
 
 /// Compares what the program says to these words with the golden file; `DIR` is where the test's files are.
