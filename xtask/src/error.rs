@@ -54,6 +54,9 @@ pub(crate) enum TaskError {
         /// What is wrong with it.
         why: String,
     },
+    /// This machine lacks something, or is not in the state for it.
+    #[error("{0}")]
+    NotHere(String),
     /// Some steps failed; each was reported when it did.
     #[error("{} failed: {}", plural(.0.len(), "step"), .0.join(", "))]
     Steps(Vec<&'static str>),

@@ -6,11 +6,13 @@
 mod bench;
 mod check;
 mod clock;
+mod differential;
 mod error;
 mod fuzz;
 mod generate;
 mod process;
 mod report;
+mod slurm_lab;
 mod tree;
 mod verify;
 
@@ -41,6 +43,10 @@ enum Task {
     Bench(bench::Options),
     /// Fuzz what comes from outside: files, peers' messages, commands
     Fuzz(fuzz::Options),
+    /// Run a real Slurm in namespaces of its own: controller and nodes from Debian's packages
+    SlurmLab(slurm_lab::Options),
+    /// Compare the planner with a real slurmctld over random jobs
+    TopologyDifferential(differential::Options),
 }
 
 /// Runs the task that the command line names.
@@ -63,5 +69,7 @@ fn run(task: Task, report: &mut Report) -> Result<(), TaskError> {
         Task::Generate(options) => generate::run(&options, report),
         Task::Bench(options) => bench::run(&options, report),
         Task::Fuzz(options) => fuzz::run(&options, report),
+        Task::SlurmLab(options) => slurm_lab::run(options, report),
+        Task::TopologyDifferential(options) => differential::run(&options, report),
     }
 }

@@ -39,7 +39,17 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ),
     (
         "xtask",
-        &["imex", "imex-config", "imex-core", "imex-ctl", "imex-daemon", "imex-lab", "imex-sim", "imex-wire"],
+        &[
+            "imex",
+            "imex-config",
+            "imex-core",
+            "imex-ctl",
+            "imex-daemon",
+            "imex-lab",
+            "imex-sim",
+            "imex-topology",
+            "imex-wire",
+        ],
     ),
 ];
 
