@@ -76,6 +76,9 @@ pub enum NoBlock {
     /// The source knows the node and places it nowhere.
     #[error("its source places it in no block")]
     NotMember,
+    /// It is part of an UltraServer, and EC2 does not say yet of which: it has just been started.
+    #[error("EC2 does not say yet in which UltraServer it is")]
+    Pending,
     /// Sources disagree about it.
     #[error("sources disagree about it")]
     Disagreement,

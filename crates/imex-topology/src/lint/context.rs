@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::model::{BlockSizes, NodeSet};
+use crate::source::aws_json::is_ultraserver;
 use crate::source::slurm_conf::{Exclusive, Partition};
 use crate::version::SlurmVersion;
 use crate::written::{Form, Kind, Written};
@@ -150,10 +151,7 @@ fn judge_queue(queue: &Queue, findings: &mut Vec<Finding>) {
 impl Group {
     /// If its instances are parts of UltraServers.
     pub fn is_ultraserver(&self) -> bool {
-        !self.capacity_blocks.is_empty()
-            || self
-                .instance_types
-                .iter()
-                .any(|kind| kind.starts_with("p6e-gb200") || kind.starts_with("p6e-gb300"))
+        let mut types = self.instance_types.iter();
+        !self.capacity_blocks.is_empty() || types.any(|kind| is_ultraserver(kind))
     }
 }

@@ -126,6 +126,11 @@ struct CapacityBlockJson {
     end_date: Option<String>,
 }
 
+/// If instances of this type are parts of UltraServers with NVLink.
+pub fn is_ultraserver(instance_type: &str) -> bool {
+    instance_type.starts_with("p6e-gb200") || instance_type.starts_with("p6e-gb300")
+}
+
 /// Reads any number of saved outputs.
 ///
 /// # Errors
@@ -159,6 +164,7 @@ impl Ec2 {
     pub fn report(&self, names: &NameBy, from: &Arc<str>) -> Result<SourceReport, SourceError> {
         let mut report = SourceReport::default();
         let mut seen = BTreeSet::new();
+        let mut origins = BTreeMap::new();
         for (id, block) in &self.topology {
             let Some(name) = self.name(id, names) else { continue };
             if !seen.insert(name.clone()) {
@@ -166,15 +172,34 @@ impl Ec2 {
             }
             let placement = match block {
                 Some(block) => Placement::Block(BlockKey::CapacityBlock(block.clone())),
-                None => Placement::NoBlock(NoBlock::NotMember),
+                None => Placement::NoBlock(self.reason(id)),
             };
-            report.place(
-                name,
-                placement,
-                Evidence { source: SourceKind::Ec2, from: Arc::clone(from), line: None },
-            );
+            let from = match block {
+                Some(block) => origins.entry(block).or_insert_with(|| self.origin(block, from)),
+                None => from,
+            };
+            let evidence = Evidence { source: SourceKind::Ec2, from: Arc::clone(from), line: None };
+            report.place(name, placement, evidence);
         }
         if report.nodes.is_empty() { Err(SourceError::Nothing) } else { Ok(report) }
+    }
+
+    /// How a capacity block is known: from where, and what it is and until when, if that was asked for.
+    fn origin(&self, block: &str, from: &Arc<str>) -> Arc<str> {
+        let Some(CapacityBlock { ultraserver_type, state, end }) = self.capacity_blocks.get(block) else {
+            return Arc::clone(from);
+        };
+        let kind = ultraserver_type.as_deref().unwrap_or("capacity block");
+        let end = end.map(|end| format!(" until {end}")).unwrap_or_default();
+        format!("{from} ({kind}, {state}{end})").into()
+    }
+
+    /// Why an instance is in no capacity block. The API says so of parts of UltraServers for a while after they started.
+    fn reason(&self, id: &str) -> NoBlock {
+        match self.instances.get(id) {
+            Some(instance) if is_ultraserver(&instance.instance_type) => NoBlock::Pending,
+            Some(_) | None => NoBlock::NotMember,
+        }
     }
 
     fn name(&self, id: &str, names: &NameBy) -> Option<String> {
@@ -247,7 +272,19 @@ mod tests {
                 "ip-10-0-0-3 NoBlock(NotMember)",
             ]
         );
-        assert!(ec2.capacity_blocks["cb-a"].end.is_some());
+        let from = |node: &str| report.nodes[node].evidence[0].to_string();
+        assert_eq!(from("ip-10-0-0-1"), "ec2 aws (u-p6e-gb200x72, active until 2026-12-31T11:30:00Z)");
+        assert_eq!(from("ip-10-0-0-2"), "ec2 aws");
+    }
+
+    #[test]
+    fn a_part_of_an_ultraserver_without_a_block_is_waited_for() {
+        let pages = PAGES.replace(
+            "\"InstanceId\": \"i-3\", \"Private",
+            "\"InstanceType\": \"p6e-gb300.36xlarge\", \"InstanceId\": \"i-3\", \"Private",
+        );
+        let report = parse(&pages).unwrap().report(&NameBy::PrivateDns, &"aws".into()).unwrap();
+        assert_eq!(report.nodes["ip-10-0-0-3"].placement, Placement::NoBlock(NoBlock::Pending));
     }
 
     #[test]
