@@ -18,7 +18,7 @@ pub struct Profile(BTreeMap<String, String>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
     /// It was asked for and is in neither file.
-    #[error("neither file has the profile `{0}`")]
+    #[error("no profile is named `{0}`")]
     Unknown(String),
     /// A line is neither a section, a setting nor a comment.
     #[error("line {line} is neither `[section]` nor `key = value`")]

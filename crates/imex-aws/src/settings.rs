@@ -97,6 +97,17 @@ pub enum SettingsError {
     Credentials(#[from] CredentialsError),
 }
 
+impl SettingsError {
+    /// What to do about it, if something can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            SettingsError::Credentials(error) => Some(error.hint().to_owned()),
+            SettingsError::Profile(_) => Some("look at ~/.aws/config and ~/.aws/credentials".to_owned()),
+            SettingsError::Region(_) | SettingsError::Endpoint { .. } | SettingsError::File { .. } => None,
+        }
+    }
+}
+
 /// The address of the instance metadata service on every EC2 instance.
 const METADATA: &str = "http://169.254.169.254";
 /// The address at which ECS hands out credentials to containers.

@@ -3,6 +3,7 @@
 //! Each command is a file: it reads, asks [`imex_topology`], and writes what it found.
 
 mod args;
+mod aws;
 mod collect;
 mod diff;
 mod files;

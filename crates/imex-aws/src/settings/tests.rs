@@ -60,7 +60,7 @@ fn credentials_come_from_the_first_place_that_has_any() {
         error(&keys[..1], None),
         "the environment has AWS_ACCESS_KEY_ID but not AWS_SECRET_ACCESS_KEY"
     );
-    assert_eq!(error(&[], Some("nobody")), "neither file has the profile `nobody`");
+    assert_eq!(error(&[], Some("nobody")), "no profile is named `nobody`");
     assert_eq!(
         error(&[("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://198.51.100.1/x")], None),
         "http://198.51.100.1 is neither this machine nor encrypted"

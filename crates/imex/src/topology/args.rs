@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use imex_topology::{BlockSizes, NodeSet, SlurmVersion};
 
+use super::aws::AwsArgs;
 use super::sources::SourceArg;
 use crate::exit::Exit;
 
@@ -56,7 +57,8 @@ pub(crate) struct SourceArgs {
     /// KIND is inventory (a file of blocks), nvml (lines of identify, or a directory of such files), ec2 (saved
     /// output of aws ec2 describe-instance-topology, describe-instances, describe-capacity-blocks), slurm (a
     /// topology.yaml, a topology.conf or the output of scontrol show topology) or features (the output of scontrol
-    /// show nodes --json). FILE may be - for standard input.
+    /// show nodes --json). FILE may be - for standard input. Plain ec2 asks EC2 itself about the region, and
+    /// pcs:CLUSTER asks about the instances of an AWS PCS cluster, by its name or id.
     #[arg(long = "source", value_name = "KIND:FILE", required = true)]
     pub(crate) sources: Vec<SourceArg>,
     /// By which of its names Slurm knows an EC2 instance: dns, id or tag:KEY
@@ -65,6 +67,8 @@ pub(crate) struct SourceArgs {
     /// The feature or comment that names a node's block, with a star for the name
     #[arg(long, value_name = "PATTERN", default_value = "nvl-*")]
     pub(crate) feature: imex_topology::source::features::Pattern,
+    #[command(flatten)]
+    pub(crate) aws: AwsArgs,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -114,6 +118,11 @@ pub(crate) struct LintArgs {
     /// Judge nodes and partitions with this slurm.conf
     #[arg(long, value_name = "FILE")]
     pub(crate) slurm_conf: Option<PathBuf>,
+    /// Judge the queues of this AWS PCS cluster as well, by its name or id
+    #[arg(long, value_name = "CLUSTER")]
+    pub(crate) pcs_cluster: Option<String>,
+    #[command(flatten)]
+    pub(crate) aws: AwsArgs,
     /// Judge for this version of Slurm
     #[arg(long, value_name = "VERSION")]
     pub(crate) slurm_version: Option<SlurmVersion>,

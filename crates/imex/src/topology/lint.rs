@@ -8,7 +8,7 @@ use imex_topology::source::slurm_conf;
 use serde::Serialize;
 
 use super::args::{FormArg, LintArgs};
-use super::files;
+use super::{aws, files};
 use crate::cli::format;
 use crate::exit::Exit;
 use crate::failure::Stop;
@@ -54,6 +54,9 @@ pub(crate) fn run(args: &LintArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
         let conf = slurm_conf::parse(&files::read(path)?).map_err(|error| files::unreadable(path, &error))?;
         context.nodes = Some(conf.nodes);
         context.partitions = conf.partitions;
+    }
+    if let Some(cluster) = &args.pcs_cluster {
+        context.queues = aws::queues(&args.aws, cluster)?;
     }
     let linted = Linted::new(args, lint(&text, form, &context));
     match format(args.json) {

@@ -1,4 +1,4 @@
-//! The sources of `--source KIND:FILE`.
+//! The sources of `--source KIND:FILE`, and those that are asked instead of read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use imex_topology::source::{SourceError, features, inventory_file, nvml_reports,
 use imex_topology::{Merged, SourceReport, Topology, merge};
 
 use super::args::SourceArgs;
+use super::aws::{self, Said};
 use super::files;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -20,6 +21,7 @@ use crate::output::count;
 #[derive(Clone, Debug)]
 pub(crate) struct SourceArg {
     kind: Kind,
+    /// The file, or the name of a PCS cluster; empty if EC2 itself is to be asked.
     path: PathBuf,
 }
 
@@ -28,6 +30,7 @@ enum Kind {
     Inventory,
     Nvml,
     Ec2,
+    Pcs,
     Slurm,
     Features,
 }
@@ -36,9 +39,15 @@ impl FromStr for SourceArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.eq_ignore_ascii_case("ec2") {
+            return Ok(SourceArg { kind: Kind::Ec2, path: PathBuf::new() });
+        }
         let (kind, path) = text.split_once(':').ok_or("not of the form KIND:FILE")?;
         let kind = Kind::from_str(kind, false)
-            .map_err(|_| format!("`{kind}` is none of inventory, nvml, ec2, slurm, features"))?;
+            .map_err(|_| format!("`{kind}` is none of inventory, nvml, ec2, pcs, slurm, features"))?;
+        if path.is_empty() {
+            return Err("it names nothing behind the colon".to_owned());
+        }
         Ok(SourceArg { kind, path: PathBuf::from(path) })
     }
 }
@@ -75,15 +84,31 @@ pub(crate) fn agreed(merged: &Merged) -> Result<(), Failure> {
 
 impl SourceArg {
     fn report(&self, args: &SourceArgs) -> Result<SourceReport, Failure> {
+        let name = self.path.to_string_lossy();
+        let Said { ec2, from } = match self.kind {
+            Kind::Ec2 if name.is_empty() => aws::region(&args.aws)?,
+            Kind::Pcs => aws::cluster(&args.aws, &name)?,
+            Kind::Inventory | Kind::Nvml | Kind::Ec2 | Kind::Slurm | Kind::Features => {
+                return self.read(args);
+            }
+        };
+        let unplaced = |error| Failure::new(Exit::SourceUnreadable, &error).about(&format!("EC2 in {from}"));
+        ec2.report(&args.ec2_name, &from).map_err(unplaced)
+    }
+
+    /// The report of a file.
+    fn read(&self, args: &SourceArgs) -> Result<SourceReport, Failure> {
         let from: Arc<str> = self.path.display().to_string().into();
         let text = match self.kind {
             Kind::Nvml => lines(&self.path)?,
-            Kind::Inventory | Kind::Ec2 | Kind::Slurm | Kind::Features => files::read(&self.path)?,
+            Kind::Inventory | Kind::Ec2 | Kind::Pcs | Kind::Slurm | Kind::Features => {
+                files::read(&self.path)?
+            }
         };
         let report = match self.kind {
             Kind::Inventory => inventory_file::parse(&text, &from),
             Kind::Nvml => nvml_reports::parse(&text, &from),
-            Kind::Ec2 => aws_json::parse(&text).and_then(|ec2| ec2.report(&args.ec2_name, &from)),
+            Kind::Ec2 | Kind::Pcs => aws_json::parse(&text).and_then(|ec2| ec2.report(&args.ec2_name, &from)),
             Kind::Features => features::parse(&text, &args.feature, &from),
             Kind::Slurm => {
                 let topologies = files::topologies(&self.path)?;

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails, wherever that shows")]
 
+mod aws;
 mod background;
 mod foreground;
 mod library;
