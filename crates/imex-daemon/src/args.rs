@@ -34,9 +34,9 @@ pub struct Args {
     /// Print the version and exit
     #[arg(long = "version", action = ArgAction::SetTrue)]
     pub version: bool,
-    /// End when the process that started this one ends; for labs and tests
-    #[arg(long = "die-with-parent", hide = true)]
-    pub die_with_parent: bool,
+    /// End when the process that started this one, whose number it gives here, ends; for labs and tests
+    #[arg(long = "die-with-parent", value_name = "PID", hide = true)]
+    pub die_with_parent: Option<i32>,
     /// The second half of a start with DAEMONIZE=1: reports on standard output that it runs
     #[arg(long = "daemon-child", hide = true)]
     pub daemon_child: bool,

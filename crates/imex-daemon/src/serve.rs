@@ -9,7 +9,7 @@ use imex_config::{Overrides, Problems, Security, Settings, Strictness, ThisMachi
 use imex_core::{Hello, Machine, NodeId, machine};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
-use nix::unistd::getppid;
+use nix::unistd::{Pid, getppid};
 
 use crate::args::Args;
 use crate::clock::Clock;
@@ -37,8 +37,8 @@ const BLOCKING_THREADS: usize = LOOK_UPS;
 
 /// Serves until it is told to stop. With `DAEMONIZE=1` it ends as soon as a process in the background serves.
 pub(crate) fn serve(args: &Args, line: &[OsString]) -> Result<(), StartError> {
-    if args.die_with_parent {
-        die_with_parent()?;
+    if let Some(parent) = args.die_with_parent {
+        die_with_parent(Pid::from_raw(parent))?;
     }
     let loaded = imex_config::load(&args.config, &Overrides { port: args.port }, &ThisMachine);
     let problems = loaded.problems;
@@ -85,7 +85,7 @@ impl Place {
     fn choose(args: &Args, settings: &Settings, notifier: &Notifier) -> Self {
         match settings.process {
             _ if args.daemon_child => Place::Daemon,
-            Process::Daemon if !notifier.listens() && !args.die_with_parent => Place::ParentOfDaemon,
+            Process::Daemon if !notifier.listens() && args.die_with_parent.is_none() => Place::ParentOfDaemon,
             Process::Daemon | Process::Foreground => Place::Foreground,
         }
     }
@@ -93,11 +93,12 @@ impl Place {
 
 /// The kernel ends this process with the thread that started it (prctl(2), `PR_SET_PDEATHSIG`). KILL, because a process
 /// that is stopped would not act on any other signal.
-fn die_with_parent() -> Result<(), StartError> {
-    let parent = getppid();
+///
+/// The parent tells its number, for it may have ended before this process looked: then it is somebody else's child, and
+/// would never be ended.
+fn die_with_parent(parent: Pid) -> Result<(), StartError> {
     let ended = |errno: nix::errno::Errno| system("bind this process's life to its parent's")(errno.into());
     set_pdeathsig(Signal::SIGKILL).map_err(ended)?;
-    // It may have ended before the kernel knew.
     if getppid() == parent { Ok(()) } else { Err(ended(nix::errno::Errno::ESRCH)) }
 }
 

@@ -148,7 +148,8 @@ impl NodeProcess {
         let child = Command::new(imexd)
             .arg("-c")
             .arg(&self.paths.config)
-            .args(["--nogpu", "--die-with-parent"])
+            .arg("--nogpu")
+            .arg(format!("--die-with-parent={}", std::process::id()))
             // Under systemd these would make every daemon speak for the lab.
             .env_remove("NOTIFY_SOCKET")
             .env_remove("WATCHDOG_USEC")

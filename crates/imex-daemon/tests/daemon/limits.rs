@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use imex_core::{DomainState, NodeState};
 
-use crate::support::{Node, Rack, eventually, run};
+use crate::support::{Node, Rack, die_with_this_process, eventually, run};
 
 #[test]
 fn a_hard_limit_that_is_too_low_for_the_map_is_named_at_the_start() {
@@ -76,7 +76,7 @@ fn limited(rack: &Rack, limit: &str) -> Command {
     let command = rack.command(0);
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", &format!(r#"{limit} && exec "$@""#), "sh"]);
-    shell.arg(command.get_program()).args(command.get_args()).arg("--die-with-parent");
+    shell.arg(command.get_program()).args(command.get_args()).arg(die_with_this_process());
     shell.env_remove("NOTIFY_SOCKET").arg0("sh");
     shell
 }

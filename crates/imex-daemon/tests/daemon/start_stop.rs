@@ -8,7 +8,7 @@ use std::os::unix::net::UnixListener;
 use imex_core::NodeState;
 use nix::sys::signal::Signal;
 
-use crate::support::{PORT, Rack, eventually, imexd, lives, run};
+use crate::support::{PORT, Rack, die_with_this_process, eventually, imexd, lives, run};
 
 #[test]
 fn version_prints_the_line_that_scripts_cut() {
@@ -46,7 +46,7 @@ fn both_spellings_of_nogpu_start_a_node() {
     let rack = Rack::new(1);
     drop(rack.command(0));
     let config = rack.dir(0).join("config.cfg");
-    let mut node = rack.spawn(0, imexd().arg("-c").arg(&config).args(["-nogpu", "--die-with-parent"]));
+    let mut node = rack.spawn(0, imexd().arg("-c").arg(&config).arg("-nogpu").arg(die_with_this_process()));
     node.await_state(NodeState::Ready);
     node.stop();
 }
@@ -78,7 +78,7 @@ fn each_stop_signal_ends_a_node_well_and_removes_its_socket() {
 fn the_port_option_overrides_the_file() {
     let rack = Rack::new(1);
     let mut command = rack.command(0);
-    let mut node = rack.spawn(0, command.args(["-p", "50123", "--die-with-parent"]));
+    let mut node = rack.spawn(0, command.args(["-p", "50123"]).arg(die_with_this_process()));
     node.await_log("bind port = 50123");
     node.await_log("Connection established to node 0");
     node.stop();
@@ -146,7 +146,11 @@ fn a_node_ends_with_the_process_that_started_it_if_told_so() {
     let pid_file = rack.dir(0).join("pid");
     let program = command.arg("--die-with-parent").get_program().to_owned();
     let mut shell = std::process::Command::new("/bin/sh");
-    shell.args(["-c", r#""$@" & echo $! >"$0"; wait"#]).arg(&pid_file).arg(program).args(command.get_args());
+    shell
+        .args(["-c", r#""$@" $$ & echo $! >"$0"; wait"#])
+        .arg(&pid_file)
+        .arg(program)
+        .args(command.get_args());
     let mut parent = shell.spawn().unwrap();
     let read = || fs::read_to_string(&pid_file).unwrap_or_default();
     assert!(eventually(|| read().ends_with('\n') && rack.dir(0).join("socket").exists()));
@@ -155,4 +159,14 @@ fn a_node_ends_with_the_process_that_started_it_if_told_so() {
     parent.kill().unwrap();
     parent.wait().unwrap();
     assert!(eventually(|| !lives(pid)));
+}
+
+#[test]
+fn a_node_whose_parent_has_ended_before_it_could_look_does_not_start() {
+    let rack = Rack::new(1);
+    let mut ended = std::process::Command::new("/bin/true").spawn().unwrap();
+    ended.wait().unwrap();
+    let parent = ended.id().to_string();
+    let mut node = rack.spawn(0, rack.command(0).args(["--die-with-parent", &parent]));
+    assert_eq!(node.await_end(), Some(1));
 }

@@ -113,7 +113,7 @@ impl Rack {
     /// Starts a node.
     pub(crate) fn start(&self, k: usize) -> Node {
         let mut command = self.command(k);
-        self.spawn(k, command.arg("--die-with-parent"))
+        self.spawn(k, command.arg(die_with_this_process()))
     }
 
     /// Starts a node with this command line.
@@ -136,6 +136,11 @@ impl Rack {
         let output = run(&mut self.command(k));
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     }
+}
+
+/// The option with which a daemon ends when this process does.
+pub(crate) fn die_with_this_process() -> String {
+    format!("--die-with-parent={}", std::process::id())
 }
 
 /// The daemon's program, with nothing of a service manager around it.
