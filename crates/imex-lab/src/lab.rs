@@ -186,11 +186,16 @@ impl Lab {
         }
     }
 
-    /// Sends a signal to a node that runs, without waiting for its effect. Returns its process id.
+    /// Sends a signal to a node that runs. Returns its process id. After [`NodeSignal::Kill`] the node has ended and
+    /// can be started again; the effect of the others is not waited for.
     pub fn kill(&mut self, node: usize, what: NodeSignal) -> Result<u32, NodeError> {
         let process = self.node_mut(node)?;
         match process.life() {
             Life::Dead { end } => Err(NodeError::Dead { node, end }),
+            Life::Running { pid } | Life::Stopped { pid } if what == NodeSignal::Kill => {
+                process.kill();
+                Ok(pid)
+            }
             Life::Running { pid } | Life::Stopped { pid } => match process.signal(what) {
                 Ok(()) => Ok(pid),
                 Err(source) => Err(NodeError::Signal { node, source }),

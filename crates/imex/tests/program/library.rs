@@ -28,6 +28,15 @@ async fn a_killed_node_is_seen_by_the_others_and_heals_after_its_start() {
 }
 
 #[tokio::test]
+async fn a_killed_node_can_be_started_at_once() {
+    let mut lab = lab(2).start().unwrap();
+    for _ in 0..20 {
+        lab.kill(1, NodeSignal::Kill).unwrap();
+        lab.start_node(1).unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_dropped_lab_leaves_no_process_and_no_file() {
     let mut lab = lab(2).prepare().unwrap();
     assert!(lab.lives().iter().all(|life| matches!(life, Life::Dead { .. })));
