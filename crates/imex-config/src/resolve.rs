@@ -3,6 +3,7 @@
 //! Each section of the file has its own function; all of them run whatever the others find, so that one run reports
 //! everything.
 
+mod files;
 mod here;
 mod lookup;
 mod own;
@@ -68,6 +69,7 @@ pub fn resolve(
     let command = command(&mut values, port, here.as_ref());
     let log = log(&values);
     let stats = stats(&values, &log);
+    files::report_shared(&mut values, written);
     let own = written.nodes.as_ref().and_then(|nodes| {
         nodes.report(&written.nodes_path, &mut values.problems);
         let map = nodes.map()?.clone();

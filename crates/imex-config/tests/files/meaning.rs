@@ -86,6 +86,30 @@ fn statistics_share_the_log_file_when_both_name_it() {
 }
 
 #[test]
+fn a_file_with_a_purpose_of_its_own_is_not_used_for_another() {
+    let told = |config: &str| {
+        let mut written = written(config.as_bytes(), ALONE.as_bytes());
+        written.nodes_path = "/nodes".into();
+        let (_, problems) = resolve(&written, &Overrides::default(), &FakeMachine::default());
+        problems.to_string()
+    };
+    for (key, file, purpose) in [
+        ("OPENIMEX_PERSIST_FILE", "/nodes", "IMEX_NODE_CONFIG_FILE"),
+        ("LOG_FILE_NAME", "/var/run/nvidia-imex/persist.dat", "OPENIMEX_PERSIST_FILE"),
+        ("STATS_FILE_NAME", DEFAULT_SOCKET, "IMEX_CMD_UNIX_DOMAIN_PATH"),
+    ] {
+        let told = told(&format!("{key}={file}\n"));
+        assert!(told.contains(&format!("error: {key}: {file} is {purpose} already")), "{told}");
+        assert_eq!(told.matches("error: ").count(), 1, "{told}");
+    }
+    assert_eq!(
+        told("LOG_FILE_NAME=/dev/null\nSTATS_FILE_NAME=/dev/null\nOPENIMEX_PERSIST_FILE=/dev/null\n"),
+        ""
+    );
+    assert_eq!(told("LOG_FILE_NAME=/a\nSTATS_FILE_NAME=/a\nOPENIMEX_VERBOSE_LOG_FILE_NAME=/a\n"), "");
+}
+
+#[test]
 fn an_empty_log_file_is_standard_error_and_the_systems_log_comes_first() {
     let log = |config: &str| settings(config, ALONE).log.destination;
     assert_eq!(log("LOG_FILE_NAME=\n"), LogDestination::Stderr);
