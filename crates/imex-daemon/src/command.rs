@@ -1,10 +1,12 @@
 //! The command service: read-only questions by tools on this machine, or over TCP where configured.
 //!
-//! Whoever asks gets a connection of its own, of which there is a bounded number; what they ask goes to the driver loop by
+//! Whoever asks gets a connection of its own, of which there is a bounded number; a newcomer gets the place of whoever
+//! has the weakest claim to one, so that no client keeps out others by staying. What they ask goes to the driver loop by
 //! a queue of its own, so no number of askers delays a peer. How long a connection may be idle and how large a message
 //! may be is bounded in `imex-wire`.
 
 mod desk;
+mod places;
 mod socket;
 
 use std::io;
@@ -15,16 +17,16 @@ use std::time::Duration;
 use imex_config::chain;
 use imex_config::settings::{Command, CommandTcp};
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub(crate) use desk::{Desk, Publication, Question, Reply};
 pub(crate) use socket::{CommandSocket, SocketError};
 
 use crate::failure::{StartError, system};
 use crate::ports::{self, PortError};
+use places::Places;
 
 /// How many connections each of the two listeners serves at once: one person with a few monitors. More wait in the
-/// listener's backlog, where their own deadlines run.
+/// listener's backlog until a place is free or taken from another, see [`Places`].
 pub(crate) const CONNECTIONS: usize = 15;
 
 /// How long a listener rests when a connection could not be accepted; see the peers' door.
@@ -74,37 +76,27 @@ fn listen_tcp(tcp: &CommandTcp) -> Result<TcpListener, PortError> {
 }
 
 async fn serve_unix(socket: &CommandSocket, desk: &Arc<Desk>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+    let mut places = Places::default();
+    loop {
         match socket.listener().accept().await {
-            Ok((stream, _)) => spawn_serve(stream, desk, place),
+            Ok((stream, _)) => places.serve(stream, desk).await,
             Err(error) => rest(&error).await,
         }
     }
 }
 
 async fn serve_tcp(listener: &TcpListener, desk: &Arc<Desk>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+    let mut places = Places::default();
+    loop {
         match listener.accept().await {
             Ok((stream, _)) => {
                 // Without this an answer may wait for a delayed acknowledgement; it is no reason not to give it.
                 let _ = stream.set_nodelay(true);
-                spawn_serve(stream, desk, place);
+                places.serve(stream, desk).await;
             }
             Err(error) => rest(&error).await,
         }
     }
-}
-
-fn spawn_serve(stream: impl imex_wire::Io, desk: &Arc<Desk>, place: OwnedSemaphorePermit) {
-    let desk = Arc::clone(desk);
-    tokio::spawn(async move {
-        if let Err(error) = imex_wire::serve(stream, desk).await {
-            tracing::debug!(error = %chain(&error), "A command connection ended early");
-        }
-        drop(place);
-    });
 }
 
 async fn rest(error: &io::Error) {

@@ -11,8 +11,9 @@ use crate::peer::accept::SPARE_CONNECTIONS;
 /// Standard streams, files, listeners, signals, the runtime's own, and the resolver's.
 const OWN: u64 = 24;
 
-/// Connections that do not depend on the map: to the peers' door beyond one per node, and to both command listeners.
-const CONNECTIONS: u64 = (SPARE_CONNECTIONS + 2 * command::CONNECTIONS) as u64;
+/// Connections that do not depend on the map: to the peers' door beyond one per node, and to both command listeners,
+/// where besides those that are served one may wait for a place.
+const CONNECTIONS: u64 = (SPARE_CONNECTIONS + 2 * (command::CONNECTIONS + 1)) as u64;
 
 /// Streams per node of the map: the one this daemon dials and the one it accepts.
 const PER_NODE: u64 = 2;

@@ -40,5 +40,5 @@ pub use field::FieldError;
 pub use io::Io;
 pub use link::{Link, LinkEnd, LinkLimits, LinkReceiver, LinkSender, SendError};
 pub use peer::{Frame, FrameError, decode_frame, encode_frame};
-pub use server::{ServeError, View, serve};
+pub use server::{Activity, ServeError, Standing, View, serve, serve_known};
 pub use status::CommandError;

@@ -26,7 +26,8 @@ use crate::proto;
 use crate::proto::command_server::{Command, CommandServer};
 use crate::status::CommandError;
 
-use activity::{Activity, Kind};
+use activity::Kind;
+pub use activity::{Activity, Standing};
 
 mod activity;
 
@@ -82,7 +83,15 @@ pub enum ServeError {
 /// Serves one accepted connection until its end. How many there are at once is the caller's to bound; on TCP it
 /// switches Nagle's algorithm off first.
 pub async fn serve<V: View>(io: impl Io, view: Arc<V>) -> Result<(), ServeError> {
-    let activity = Arc::new(Activity::new());
+    serve_known(io, view, Arc::new(Activity::new())).await
+}
+
+/// As [`serve`], and `activity` shows the caller at any time what the client is doing.
+pub async fn serve_known<V: View>(
+    io: impl Io,
+    view: Arc<V>,
+    activity: Arc<Activity>,
+) -> Result<(), ServeError> {
     let calls = CommandServer::new(Service { view }).max_decoding_message_size(MAX_REQUEST);
     let counted = Arc::clone(&activity);
     let handler = hyper::service::service_fn(move |request: Request<Incoming>| {

@@ -106,12 +106,34 @@ fn clients_that_hang_or_talk_nonsense_delay_neither_peers_nor_others() {
 }
 
 #[test]
-fn silent_clients_that_hold_every_place_are_put_out() {
+fn silent_clients_that_hold_every_place_make_room_at_once() {
     let rack = Rack::new(1);
     let mut node = rack.start(0);
     node.await_state(NodeState::Ready);
     let silent: Vec<UnixStream> = (0..40).map(|_| UnixStream::connect(node.socket()).unwrap()).collect();
+    let watch = Stopwatch::start();
     node.await_state(NodeState::Ready);
+    assert!(watch.elapsed() < Duration::from_secs(6), "{:?}", watch.elapsed());
     drop(silent);
+    node.stop();
+}
+
+#[test]
+fn clients_that_watch_for_ever_do_not_keep_others_from_asking() {
+    let rack = Rack::new(1);
+    let mut node = rack.start(0);
+    node.await_state(NodeState::Ready);
+    let endpoint = Endpoint::Unix(node.socket());
+    block_on(async {
+        let mut watches = Vec::new();
+        for _ in 0..20 {
+            let mut client = CommandClient::connect(&endpoint, Duration::from_secs(6)).await.unwrap();
+            let mut watch = client.watch_domain().await.unwrap();
+            watch.next().await.unwrap();
+            watches.push((client, watch));
+        }
+        let mut client = CommandClient::connect(&endpoint, Duration::from_secs(6)).await.unwrap();
+        client.get_domain().await.unwrap();
+    });
     node.stop();
 }

@@ -7,13 +7,22 @@ use tokio::time::{Instant, sleep_until};
 
 /// What one connection's client is doing.
 #[derive(Debug)]
-pub(super) struct Activity(Mutex<State>);
+pub struct Activity(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
     watches: usize,
     /// When the last call was completed; at first, when the connection was made.
     progress: Instant,
+}
+
+/// What a client's claim to its place is: the least has the weakest one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Standing {
+    /// Whether it watches something, for which it rightly stays.
+    pub watching: bool,
+    /// When it last completed a call; at first, when the connection was made.
+    pub progress: Instant,
 }
 
 /// How long a call may last.
@@ -33,8 +42,16 @@ pub(super) struct Call {
 }
 
 impl Activity {
-    pub(super) fn new() -> Self {
+    /// A client that has just connected.
+    #[expect(clippy::new_without_default, reason = "it reads the clock")]
+    pub fn new() -> Self {
         Activity(Mutex::new(State { watches: 0, progress: Instant::now() }))
+    }
+
+    /// The client's claim to its place now.
+    pub fn standing(&self) -> Standing {
+        let state = self.lock();
+        Standing { watching: state.watches > 0, progress: state.progress }
     }
 
     /// Notes that a call has begun.
