@@ -14,7 +14,6 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use imex_config::chain;
 use imex_config::settings::{Command, CommandTcp};
 use tokio::net::TcpListener;
 

@@ -9,7 +9,7 @@ use tokio::task::AbortHandle;
 use tokio::time::sleep_until;
 
 use super::{CONNECTIONS, Desk};
-use crate::failure::chain;
+use imex_config::chain;
 
 /// How long a client keeps its place for certain after it connected or completed a call. A whole table takes the
 /// daemon a few milliseconds; a tool that waits for a place gives up after a second.

@@ -13,7 +13,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
 use crate::support::namespace;
-use crate::support::{PATIENCE, Rack, Stopwatch, eventually};
+use crate::support::{PATIENCE, Rack, Stopwatch, die_with_this_process, eventually};
 
 #[test]
 fn a_journal_that_does_not_read_holds_nobody_up_and_loses_nothing_that_fits_the_queue() {
@@ -77,7 +77,7 @@ fn a_log_and_statistics_that_take_nothing_hold_nobody_up() {
     let rack = Rack::new(2);
     let pipes = ["log", "stats"].map(|name| full_pipe(&rack.dir(0).join(name)));
     rack.set(0, "OPENIMEX_STATS_INTERVAL_SEC", 1);
-    let mut first = rack.spawn(0, rack.command(0).arg("--die-with-parent"));
+    let mut first = rack.spawn(0, rack.command(0).arg(die_with_this_process()));
     let mut second = rack.start(1);
     second.await_domain(DomainState::Up);
     second.kill();
@@ -112,7 +112,7 @@ fn a_service_manager_that_does_not_read_is_told_later_and_holds_nobody_up() {
     filler.set_nonblocking(true).unwrap();
     while filler.send_to(b"STATUS=filler", &path).is_ok() {}
     let mut command = rack.command(0);
-    command.arg("--die-with-parent").env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "100000");
+    command.arg(die_with_this_process()).env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "100000");
     let mut node = rack.spawn(0, &mut command);
     node.await_domain(DomainState::Up);
     let heard = hear(&manager, "READY=1");

@@ -2,6 +2,8 @@
 
 use std::process::{Child, Command, Stdio};
 
+use crate::support::die_with_this_process;
+
 /// Whether this user may make namespaces; says so on standard error if not.
 pub(crate) fn available() -> bool {
     let made = Command::new("unshare").args(["--mount", "--net", "true"]).stderr(Stdio::null()).status();
@@ -28,7 +30,7 @@ pub(crate) fn with_mounts(script: &str, command: &Command) -> Command {
 
 /// Puts a command behind another one that runs it.
 pub(crate) fn append(mut outer: Command, command: &Command) -> Command {
-    outer.arg(command.get_program()).args(command.get_args()).arg("--die-with-parent");
+    outer.arg(command.get_program()).args(command.get_args()).arg(die_with_this_process());
     outer.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC").stdin(Stdio::null()).stdout(Stdio::null());
     outer
 }
