@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use imex_core::Moment;
 use jiff::Timestamp;
 
 /// The wall clock, for what people and scripts see.
@@ -18,6 +19,16 @@ impl Stopwatch {
     #[expect(clippy::disallowed_methods, reason = "measured times of this program start here")]
     pub(crate) fn start() -> Self {
         Stopwatch(Instant::now())
+    }
+
+    /// The same, as the point that decisions are made by.
+    pub(crate) fn now(self) -> Moment {
+        Moment::after(self.elapsed())
+    }
+
+    /// How long it is until `moment`; nothing if that has passed.
+    pub(crate) fn until(self, moment: Moment) -> Duration {
+        moment.since(self.now())
     }
 
     /// How long ago that was.

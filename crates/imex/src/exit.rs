@@ -62,13 +62,25 @@ pub enum Exit {
     JobWaits,
     /// A job would be refused.
     JobRefused,
+    /// The controller holds another topology than the file.
+    ControllerDiffers,
+    /// The controller does not answer.
+    ControllerSilent,
+    /// The controller did not take the topology; the one before is in use again.
+    RolledBack,
+    /// The controller did not take the topology, nor did it confirm the one before.
+    RollbackUnconfirmed,
+    /// Another process changes the same file.
+    TopologyBusy,
+    /// The node could not take the map that the topology asks for.
+    NotFollowed,
     /// It was interrupted before it was done.
     Interrupted,
 }
 
 impl Exit {
     /// All of them with their meaning, in order.
-    pub const TABLE: [(Exit, &str); 28] = [
+    pub const TABLE: [(Exit, &str); 34] = [
         (Exit::Done, "done; for wait and lab: the domain is UP"),
         (Exit::Failed, "failed in another way"),
         (Exit::Usage, "wrong command line"),
@@ -96,6 +108,12 @@ impl Exit {
         (Exit::FabricFailed, "a GPU failed to register with the fabric"),
         (Exit::JobWaits, "the job would wait"),
         (Exit::JobRefused, "the job would be refused"),
+        (Exit::ControllerDiffers, "the controller holds another topology"),
+        (Exit::ControllerSilent, "the controller does not answer"),
+        (Exit::RolledBack, "the topology was not taken; the one before is in use"),
+        (Exit::RollbackUnconfirmed, "nor was the one before confirmed; its file is back"),
+        (Exit::TopologyBusy, "another process changes the same file"),
+        (Exit::NotFollowed, "the node could not take its new map"),
         (Exit::Interrupted, "interrupted before it was done"),
     ];
 
@@ -129,6 +147,12 @@ impl Exit {
             Exit::FabricFailed => 36,
             Exit::JobWaits => 37,
             Exit::JobRefused => 38,
+            Exit::ControllerDiffers => 50,
+            Exit::ControllerSilent => 51,
+            Exit::RolledBack => 52,
+            Exit::RollbackUnconfirmed => 53,
+            Exit::TopologyBusy => 54,
+            Exit::NotFollowed => 55,
             Exit::Interrupted => 130,
         }
     }

@@ -51,6 +51,11 @@ impl Failure {
         self
     }
 
+    /// Why it is.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Its number.
     pub(crate) fn exit(&self) -> Exit {
         self.exit

@@ -42,6 +42,15 @@ pub(crate) fn json(body: &impl Serialize, out: &mut dyn Write) -> io::Result<()>
     writeln!(out)
 }
 
+/// Writes `body`, which is a struct or a map, as a JSON document on one line: one of many in a record.
+pub(crate) fn json_line(body: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    let document =
+        Document { schema_version: SCHEMA_VERSION, time: format!("{:.3}", clock::timestamp()), body };
+    serde_json::to_writer(&mut *out, &document)?;
+    writeln!(out)?;
+    out.flush()
+}
+
 /// Writes a failure as a JSON document.
 pub(crate) fn error(failure: &Failure, out: &mut dyn Write) -> io::Result<()> {
     json(&ErrorBody { error: failure }, out)

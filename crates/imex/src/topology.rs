@@ -2,17 +2,24 @@
 //!
 //! Each command is a file: it reads, asks [`imex_topology`], and writes what it found.
 
+mod apply;
 mod args;
 mod aws;
 mod collect;
+mod controller;
 mod diff;
 mod files;
 mod generate;
 mod identify;
+mod journal;
+mod lifecycle_args;
 mod lint;
 mod node_map;
 mod plan;
 mod sources;
+mod transaction;
+mod verify;
+mod watch;
 
 use std::io::Write;
 
@@ -29,6 +36,9 @@ pub(crate) fn run(command: &TopologyCommand, out: &mut dyn Write) -> Result<Exit
         TopologyCommand::Diff(args) => diff::run(args, out),
         TopologyCommand::Identify(args) => identify::run(args, out),
         TopologyCommand::Collect(args) => collect::run(args, out),
+        TopologyCommand::Apply(args) => apply::run(args, out),
+        TopologyCommand::Verify(args) => verify::run(args, out),
+        TopologyCommand::Watch(args) => watch::run(args, out),
         TopologyCommand::NodeMap(args) => node_map::run(args, out),
         TopologyCommand::Plan(args) => plan::run(args, out),
     }

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use imex_topology::{BlockSizes, NodeSet, SlurmVersion};
 
 use super::aws::AwsArgs;
+use super::lifecycle_args::{ApplyArgs, VerifyArgs, WatchArgs};
 use super::sources::SourceArg;
 use crate::exit::Exit;
 
@@ -37,6 +38,21 @@ pub(crate) enum TopologyCommand {
     Identify(IdentifyArgs),
     /// Gather identities of many nodes, one line each
     Collect(CollectArgs),
+    /// Put a topology into use: write the file, have the controller load it, and see that it does
+    ///
+    /// What changes is shown first. If the controller refuses the topology, holds another one, or does not answer any
+    /// more, the file before comes back. A run that was killed is finished or undone by the next.
+    Apply(ApplyArgs),
+    /// Compare what the controller holds with the file, and the file with the sources
+    ///
+    /// The exit code is for monitors.
+    Verify(VerifyArgs),
+    /// Keep the topology in use true to the sources
+    ///
+    /// Polls the sources, and applies a change that stays. The file stays as it is while a source fails, while sources
+    /// disagree, and when many nodes are lost at once until a second poll confirms it. SIGHUP polls at once. Every
+    /// decision is a line of JSON.
+    Watch(WatchArgs),
     /// Print the node map of a node whose domain is not made for each job
     ///
     /// The text is the same on each member.
@@ -78,6 +94,16 @@ pub(crate) struct GenerateArgs {
     /// The file that is in use: its names, order and other topologies stay
     #[arg(long, value_name = "FILE")]
     pub(crate) previous: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) shape: ShapeArgs,
+    /// Print JSON: the file's text and what should be known of it
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How the topology of an inventory is made.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ShapeArgs {
     /// Name of the topology
     #[arg(long, value_name = "NAME", default_value = "nvlink")]
     pub(crate) name: String,
@@ -93,9 +119,6 @@ pub(crate) struct GenerateArgs {
     /// The Slurm that reads the file; before 25.05 it is a topology.conf
     #[arg(long, value_name = "VERSION", default_value_t = SlurmVersion::NEWEST)]
     pub(crate) slurm_version: SlurmVersion,
-    /// Print JSON: the file's text and what should be known of it
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// [`Names`](imex_topology::naming::Names) by its word.
@@ -278,8 +301,10 @@ impl TopologyCommand {
             TopologyCommand::Diff(args) => args.json,
             TopologyCommand::NodeMap(args) => args.json,
             TopologyCommand::Plan(args) => args.json,
+            TopologyCommand::Apply(args) => args.json,
+            TopologyCommand::Verify(args) => args.json,
             // Their lines are JSON; a failure is for people.
-            TopologyCommand::Identify(_) | TopologyCommand::Collect(_) => false,
+            TopologyCommand::Identify(_) | TopologyCommand::Collect(_) | TopologyCommand::Watch(_) => false,
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
 }
 
 /// Writes the changes for people.
-fn write(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
     for TopologyDiff { name, change } in &diff.topologies {
         let name = if name.is_empty() { "topology" } else { name };
         match change {
@@ -50,7 +50,7 @@ fn write(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn write_blocks(diff: &BlocksDiff, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_blocks(diff: &BlocksDiff, out: &mut dyn Write) -> io::Result<()> {
     let BlocksDiff { sizes, new, gone, moved, joined, left, reordered, default } = diff;
     if *default {
         writeln!(out, "  cluster_default changes")?;

@@ -45,7 +45,8 @@ pub(crate) fn topologies(path: &Path) -> Result<Topologies, Failure> {
     parse(path, &text).map_err(|error| unreadable(path, &error))
 }
 
-fn parse(path: &Path, text: &str) -> Result<Topologies, SourceError> {
+/// The topologies of a text that has, or is to get, this name.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Topologies, SourceError> {
     if !text.lines().any(|line| line.contains(" BlockIndex=")) {
         return topology_file::parse(text, form(path, text));
     }

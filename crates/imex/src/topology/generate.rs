@@ -6,10 +6,10 @@ use std::io::Write;
 use imex_topology::generate::{Options, Outside, SizeSource, generate};
 use imex_topology::inventory::NoBlock;
 use imex_topology::naming::Names;
-use imex_topology::{Generated, render};
+use imex_topology::{Generated, Topologies, render};
 use serde::Serialize;
 
-use super::args::{GenerateArgs, NamesArg};
+use super::args::{GenerateArgs, NamesArg, ShapeArgs};
 use super::{files, sources};
 use crate::cli::format;
 use crate::exit::Exit;
@@ -36,19 +36,11 @@ pub(crate) fn run(args: &GenerateArgs, out: &mut dyn Write) -> Result<Exit, Stop
     let merged = sources::inventory(&args.sources)?;
     sources::agreed(&merged)?;
     let previous = args.previous.as_ref().map(|path| files::topologies(path)).transpose()?;
-    let options = Options {
-        name: args.name.clone(),
-        names: match args.names {
-            NamesArg::Key => Names::Key,
-            NamesArg::Short => Names::Short,
-        },
-        sizes: args.sizes.clone(),
-        outside: args.flat.clone().map_or(Outside::LeaveOut, Outside::Flat),
-    };
+    let options = args.shape.options();
     let generated = generate(&merged.inventory, &options, previous.as_ref()).map_err(|error| {
         Failure::new(Exit::Failed, &error).hint("ask the sources why: `--json` has no block to show")
     })?;
-    let made = Made::new(&generated, args)?;
+    let made = Made::new(&generated, &args.shape)?;
     match format(args.json) {
         Format::Json => output::json(&made, out)?,
         Format::Text => out.write_all(made.text.as_bytes())?,
@@ -57,7 +49,7 @@ pub(crate) fn run(args: &GenerateArgs, out: &mut dyn Write) -> Result<Exit, Stop
 }
 
 impl Made {
-    fn new(generated: &Generated, args: &GenerateArgs) -> Result<Self, Failure> {
+    fn new(generated: &Generated, shape: &ShapeArgs) -> Result<Self, Failure> {
         let outside = outside(&generated.outside);
         let sizes = match generated.sizes {
             SizeSource::Given => "given",
@@ -68,22 +60,41 @@ impl Made {
         let mut header =
             vec!["Written by imex topology generate.".to_owned(), format!("Block sizes: {sizes}.")];
         header.extend(outside.iter().map(|(why, nodes)| format!("In no block: {nodes}: {why}")));
-        let mut text = Vec::new();
-        let yaml = args.slurm_version.reads_yaml();
-        let written = if yaml {
-            render::yaml(&generated.topologies, &header, &mut text)
-        } else {
-            render::conf(&generated.topologies, &header, &mut text)
-        };
-        written.map_err(|error| Failure::new(Exit::Failed, &error))?;
-        let made = generated.topologies.get(&args.name).and_then(|topology| topology.blocks());
+        let made = generated.topologies.get(&shape.name).and_then(|topology| topology.blocks());
         Ok(Made {
-            file: if yaml { "topology.yaml" } else { "topology.conf" },
-            text: String::from_utf8_lossy(&text).into_owned(),
+            file: if shape.slurm_version.reads_yaml() { "topology.yaml" } else { "topology.conf" },
+            text: shape.text(&generated.topologies, &header)?,
             blocks: made.map_or(0, |blocks| blocks.blocks.len()),
             sizes,
             outside,
         })
+    }
+}
+
+impl ShapeArgs {
+    /// What is wanted.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            name: self.name.clone(),
+            names: match self.names {
+                NamesArg::Key => Names::Key,
+                NamesArg::Short => Names::Short,
+            },
+            sizes: self.sizes.clone(),
+            outside: self.flat.clone().map_or(Outside::LeaveOut, Outside::Flat),
+        }
+    }
+
+    /// The text of Slurm's file, in the form that its version reads.
+    pub(crate) fn text(&self, topologies: &Topologies, header: &[String]) -> Result<String, Failure> {
+        let mut text = Vec::new();
+        let written = if self.slurm_version.reads_yaml() {
+            render::yaml(topologies, header, &mut text)
+        } else {
+            render::conf(topologies, header, &mut text)
+        };
+        written.map_err(|error| Failure::new(Exit::Failed, &error))?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 }
 

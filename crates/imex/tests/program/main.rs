@@ -8,6 +8,7 @@ mod aws;
 mod background;
 mod foreground;
 mod library;
+mod lifecycle;
 mod misuse;
 mod orphans;
 mod program;

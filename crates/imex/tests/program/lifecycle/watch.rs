@@ -1,0 +1,161 @@
+//! `watch`: the loop with real files, a real process and real signals.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Stdio};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::lifecycle::site::{AFTER, BEFORE, POISON, Site, yaml};
+use crate::program::signal;
+
+const ONCE: &str = "watch --once --source inventory:DIR/inventory.yaml --to DIR/topology.yaml --debounce 50ms \
+                    --interval 100ms --ask 1s --load 1s";
+
+#[test]
+fn no_change_is_one_poll_and_no_write() {
+    let site = Site::new();
+    let before = std::fs::metadata(site.path("topology.yaml")).unwrap().modified().unwrap();
+    let said = site.run(ONCE);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    let events = events(&said.out);
+    assert_eq!(words(&events), ["decision unchanged", "verified true"]);
+    assert_eq!(std::fs::metadata(site.path("topology.yaml")).unwrap().modified().unwrap(), before);
+    assert_eq!(site.read("calls"), "show topology nvlink\n");
+}
+
+#[test]
+fn a_change_is_applied_once_it_has_settled_and_never_again() {
+    let site = Site::new();
+    site.sources(AFTER);
+    let said = site.run(ONCE);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    assert_eq!(words(&events(&said.out)), ["decision wait settling", "decision apply", "applied held"]);
+    assert!(site.read("loaded").contains("nodes: n[4-8]"), "{}", site.read("loaded"));
+    let said = site.run(ONCE);
+    assert_eq!((said.code, site.reloads()), (0, 1), "{}{}", said.out, said.err);
+}
+
+#[test]
+fn the_last_good_file_stays_while_a_source_fails() {
+    let site = Site::new();
+    site.write("inventory.yaml", "blocks: [");
+    let said = site.run(ONCE);
+    assert_eq!(said.code, 33, "{}{}", said.out, said.err);
+    assert_eq!(words(&events(&said.out)), ["decision keep"]);
+    assert_eq!((site.read("topology.yaml"), site.reloads()), (yaml(BEFORE), 0));
+}
+
+#[test]
+fn a_large_loss_waits_for_a_second_poll_unless_the_nodes_are_powered_down() {
+    let site = Site::new();
+    site.sources(&[("rack1", "n[1-4]")]);
+    let said = site.run(ONCE);
+    let told = words(&events(&said.out));
+    assert_eq!(told, ["decision wait confirmation 4 of 8", "decision apply", "applied held"], "{}", said.out);
+    assert!(!site.read("loaded").contains("rack2"));
+
+    let site = Site::new();
+    site.sources(&[("rack1", "n[1-4]")]);
+    let rest = |node: &str| format!(r#"{{"name": "{node}", "state": ["IDLE", "CLOUD", "POWERED_DOWN"]}}"#);
+    site.write("nodes.json", &format!(r#"{{"nodes": [{}]}}"#, ["n5", "n6", "n7", "n8"].map(rest).join(", ")));
+    let said = site.run(ONCE);
+    let events = events(&said.out);
+    assert_eq!(words(&events), ["decision unchanged", "verified true"], "{}", said.out);
+    assert_eq!(events[0]["kept"], "n[5-8]");
+}
+
+#[test]
+fn a_topology_that_is_not_taken_is_rolled_back_and_told() {
+    let site = Site::new();
+    site.mode("ignore");
+    site.sources(&[("rack1", "n[1-4]"), ("poison", "n[9-12]")]);
+    let said = site.run(&format!("{ONCE} --allow-shrink --metrics DIR/imex.prom"));
+    assert_eq!(said.code, 52, "{}{}", said.out, said.err);
+    assert_eq!(
+        words(&events(&said.out)),
+        ["decision wait settling", "decision apply", "applied rolled_back"]
+    );
+    assert_eq!(site.read("topology.yaml"), yaml(BEFORE));
+    let metrics = site.read("imex.prom");
+    for line in ["imex_topology_rolled_back_total 1", "imex_topology_polls_total 2", "imex_topology_nodes 8"]
+    {
+        assert!(metrics.lines().any(|told| told == line), "{line} in\n{metrics}");
+    }
+}
+
+#[test]
+fn a_controller_that_was_told_otherwise_is_reported_and_left_alone() {
+    let site = Site::new();
+    site.write("loaded", &yaml(POISON));
+    let said = site.run(ONCE);
+    assert_eq!(said.code, 50, "{}{}", said.out, said.err);
+    assert_eq!(words(&events(&said.out)), ["decision unchanged", "verified false"]);
+    assert_eq!(site.reloads(), 0);
+}
+
+#[test]
+fn a_nudge_polls_at_once_and_a_term_ends_it() {
+    let site = Site::new();
+    let mut watch = Watch::start(&site);
+    assert_eq!(watch.word(), "decision unchanged");
+    assert_eq!(watch.word(), "verified true");
+    site.sources(AFTER);
+    signal(watch.child.id(), Signal::SIGHUP);
+    for expected in ["decision wait settling", "decision apply", "applied held"] {
+        assert_eq!(watch.word(), expected);
+    }
+    assert!(site.read("loaded").contains("nodes: n[4-8]"));
+    signal(watch.child.id(), Signal::SIGTERM);
+    assert_eq!(watch.child.wait().unwrap().code(), Some(0));
+}
+
+/// A `watch` whose next regular poll is an hour away.
+struct Watch {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Watch {
+    fn start(site: &Site) -> Self {
+        let words = "watch --source inventory:DIR/inventory.yaml --to DIR/topology.yaml --debounce 50ms --interval 1h";
+        let errors = File::create(site.path("stderr")).unwrap();
+        let child = site.command(words).stdout(Stdio::piped()).stderr(errors).spawn();
+        let mut child = child.unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Watch { child, lines }
+    }
+
+    fn word(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        words(&events(&line)).concat()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+fn events(out: &str) -> Vec<Value> {
+    out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn words(events: &[Value]) -> Vec<String> {
+    let word = |event: &Value| {
+        event["time"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+        let mut words = vec![event["event"].to_string()];
+        for key in ["decision", "waits_for", "outcome", "in_sync"] {
+            words.extend(event.get(key).map(Value::to_string));
+        }
+        if let Some(lost) = event.get("lost") {
+            words.push(format!("{lost} of {}", event["placed"]));
+        }
+        words.join(" ").replace('"', "")
+    };
+    events.iter().map(word).collect()
+}
