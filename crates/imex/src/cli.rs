@@ -8,6 +8,7 @@ use imex_lab::NodeSignal;
 use jiff::SignedDuration;
 
 use crate::exit::Exit;
+use crate::follow::args::FollowArgs;
 use crate::output::Format;
 use crate::topology::TopologyArgs;
 
@@ -35,6 +36,12 @@ pub(crate) enum Command {
     /// Every node has a loopback address and files of its own. Without a subcommand the lab runs in the foreground:
     /// it shows the table that `imexctl -N` prints, then waits; Ctrl-C ends it.
     Lab(LabArgs),
+    /// Keep this node's map in line with the topology, where domains are not made for each job
+    ///
+    /// On a change of the map it waits until no job holds the node's lease and all members of the new map are as far,
+    /// then writes the map, restarts the service and sees the new domain come UP. A change that leaves the map the same
+    /// does nothing. SIGHUP looks at once. Every change is a line of JSON.
+    Follow(FollowArgs),
     /// Find which nodes share an NVLink fabric, and keep Slurm's topology true to it
     Topology(TopologyArgs),
 }
@@ -194,6 +201,8 @@ impl Cli {
     pub(crate) fn format(&self) -> Format {
         let json = match &self.command {
             Command::Wait(args) => args.json,
+            // Its lines are JSON; a failure is for people.
+            Command::Follow(_) => false,
             Command::Topology(args) => args.command.json(),
             Command::Lab(args) => match &args.command {
                 None => args.json,

@@ -12,6 +12,7 @@ mod diagnosis;
 pub mod exit;
 mod failure;
 mod fault;
+mod follow;
 mod lab;
 mod notify;
 mod output;

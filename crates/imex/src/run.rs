@@ -12,7 +12,7 @@ use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::output::{self, Format};
-use crate::{lab, topology, wait};
+use crate::{follow, lab, topology, wait};
 
 /// Runs the program that this command line names: its first word decides.
 pub fn main(line: Vec<OsString>) -> ExitCode {
@@ -33,6 +33,7 @@ fn imex(line: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     let done = match cli.command {
         Command::Wait(args) => wait::run(&args, out),
         Command::Lab(args) => lab::run(args, out),
+        Command::Follow(args) => follow::run(&args, out),
         Command::Topology(args) => topology::run(&args.command, out),
     };
     match done.and_then(|exit| Ok(out.flush().map(|()| exit)?)) {

@@ -23,7 +23,9 @@ mod watch;
 
 use std::io::Write;
 
-pub(crate) use args::{TopologyArgs, TopologyCommand};
+pub(crate) use args::{ScopeArg, SourceArgs, TopologyArgs, TopologyCommand};
+pub(crate) use node_map::{addresses, failure as node_map_failure};
+pub(crate) use sources::{agreed, inventory};
 
 use crate::exit::Exit;
 use crate::failure::Stop;

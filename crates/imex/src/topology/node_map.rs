@@ -38,12 +38,8 @@ struct ShownNode {
 pub(crate) fn run(args: &NodeMapArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     let merged = sources::inventory(&args.sources)?;
     sources::agreed(&merged)?;
-    let scope = match args.scope {
-        ScopeArg::Domain => Scope::Domain,
-        ScopeArg::Partition => Scope::Partition,
-    };
     let addresses = args.addresses.as_ref().map(|path| addresses(path)).transpose()?;
-    let members = members(&merged.inventory, &args.node, scope).map_err(failure)?;
+    let members = members(&merged.inventory, &args.node, args.scope.into()).map_err(failure)?;
     let text = text(&members, addresses.as_ref()).map_err(failure)?;
     match format(args.json) {
         Format::Json => output::json(&Map { node: &args.node, members, text }, out)?,
@@ -52,7 +48,17 @@ pub(crate) fn run(args: &NodeMapArgs, out: &mut dyn Write) -> Result<Exit, Stop>
     Ok(Exit::Done)
 }
 
-fn failure(error: NodeMapError) -> Failure {
+impl From<ScopeArg> for Scope {
+    fn from(scope: ScopeArg) -> Self {
+        match scope {
+            ScopeArg::Domain => Scope::Domain,
+            ScopeArg::Partition => Scope::Partition,
+        }
+    }
+}
+
+/// The failure of a node that has no map.
+pub(crate) fn failure(error: NodeMapError) -> Failure {
     let exit = match &error {
         NodeMapError::Unknown { .. } | NodeMapError::NoAddress { .. } => Exit::Failed,
         NodeMapError::NoBlock { .. } | NodeMapError::NoCluster { .. } => Exit::NoFabric,
@@ -60,7 +66,8 @@ fn failure(error: NodeMapError) -> Failure {
     Failure::new(exit, &error)
 }
 
-fn addresses(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
+/// The nodes' addresses in the output of `scontrol show nodes --json`.
+pub(crate) fn addresses(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
     let shown: Shown = serde_json::from_str(&files::read(path)?)
         .map_err(|error| Failure::new(Exit::SourceUnreadable, &error).about(&path.display().to_string()))?;
     Ok(shown.nodes.into_iter().map(|node| (node.name, node.address)).collect())

@@ -6,6 +6,7 @@
 
 mod aws;
 mod background;
+mod follow;
 mod foreground;
 mod library;
 mod lifecycle;

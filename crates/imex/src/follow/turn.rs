@@ -1,0 +1,163 @@
+//! One turn: look at the topology when it is time, then one step of the rule.
+
+use std::ops::ControlFlow;
+
+use imex_core::{DomainState, NodeMap};
+use imex_host::lease::LeaseError;
+use imex_lab::watch_until;
+use imex_topology::follow::{Lease, Moved, Step, Waiting};
+
+use super::service::Restart;
+use super::{Event, Follow, Told, members};
+use crate::clock::Stopwatch;
+use crate::exit::Exit;
+use crate::failure::{Failure, Stop};
+use crate::{fault, output};
+
+impl Follow<'_> {
+    /// Does what there is to do now.
+    pub(super) async fn turn(&mut self) -> Result<(), Stop> {
+        let now = self.clock.now();
+        if now >= self.next_poll {
+            self.next_poll = now + self.args.interval;
+            self.look().await?;
+        }
+        if self.follower.is_settled() {
+            self.settled()?;
+        } else if let Some(wanted) = self.follower.wanted().cloned() {
+            self.step(&wanted).await?;
+        }
+        if !self.follower.needs_claim() {
+            self.claim = None;
+        }
+        self.talk.say(self.follower.announcement());
+        Ok(())
+    }
+
+    /// Asks the sources for the map.
+    async fn look(&mut self) -> Result<(), Stop> {
+        let args = self.args.clone();
+        // Sources read files and may wait for a network.
+        let wanted = tokio::task::spawn_blocking(move || members::wanted(&args)).await;
+        let wanted = wanted.map_err(|error| Failure::new(Exit::Failed, &error))?;
+        match wanted {
+            Ok(map) => {
+                let news = self.follower.wanted() != Some(&map);
+                self.follower.want(map.clone());
+                if news && !self.follower.is_settled() {
+                    self.told = Told::Nothing;
+                    self.tell(&Event::Wanted { map: map.iter().map(|(_, entry)| entry).collect() })?;
+                }
+            }
+            Err(failure) => self.tell(&Event::Keep { failure: &failure })?,
+        }
+        Ok(())
+    }
+
+    fn settled(&mut self) -> Result<(), Stop> {
+        let Some(members) = self.follower.wanted().map(NodeMap::len) else { return Ok(()) };
+        if self.told != Told::Settled {
+            self.told = Told::Settled;
+            self.tell(&Event::Settled { members })?;
+        }
+        Ok(())
+    }
+
+    async fn step(&mut self, wanted: &NodeMap) -> Result<(), Stop> {
+        let own = members::own_entry(self.args)?;
+        let lease = match &self.claim {
+            Some(_) => Lease::Free,
+            None => self.lease()?,
+        };
+        let others = wanted.iter().map(|(_, entry)| entry.to_owned()).filter(|entry| *entry != own);
+        let told = self.talk.ask(others.collect()).await;
+        match self.follower.step(lease, &told, self.clock.now()) {
+            Step::Rest => Ok(()),
+            Step::Wait(waiting) => self.waits(waiting),
+            Step::Claim => self.take_claim(),
+            Step::Release(waiting) => {
+                self.tell(&Event::Released(&waiting))?;
+                self.told = Told::Waiting(waiting);
+                Ok(())
+            }
+            Step::Move(map) => self.change(&map).await,
+        }
+    }
+
+    fn waits(&mut self, waiting: Waiting) -> Result<(), Stop> {
+        if self.told != Told::Waiting(waiting.clone()) {
+            self.tell(&Event::Wait(&waiting))?;
+            self.told = Told::Waiting(waiting);
+        }
+        Ok(())
+    }
+
+    fn lease(&self) -> Result<Lease, Failure> {
+        let held = self.leases.held().map_err(|error| Failure::new(Exit::Failed, &error))?;
+        Ok(if held.is_empty() { Lease::Free } else { Lease::Held })
+    }
+
+    fn take_claim(&mut self) -> Result<(), Stop> {
+        let now = self.clock.now();
+        match self.leases.claim() {
+            Ok(claim) => {
+                self.claim = Some(claim);
+                self.follower.claimed(now);
+                self.tell(&Event::Claimed)
+            }
+            Err(LeaseError::Held { .. } | LeaseError::Claimed | LeaseError::Busy { .. }) => {
+                self.follower.refused(now);
+                Ok(())
+            }
+            Err(error @ LeaseError::Io { .. }) => Err(Failure::new(Exit::Failed, &error).into()),
+        }
+    }
+
+    /// Writes the map and restarts the service; then no job comes before the domain is UP, or its time is over.
+    async fn change(&mut self, map: &NodeMap) -> Result<(), Stop> {
+        self.talk.say(self.follower.announcement());
+        let changed = self.write_and_restart(map).await;
+        let moved = if changed.is_ok() { Moved::Restarted } else { Moved::Failed };
+        match changed {
+            Ok(()) => {
+                self.tell(&Event::Moved)?;
+                self.prove(map).await?;
+            }
+            Err(failure) => self.tell(&Event::NotMoved { failure: &failure })?,
+        }
+        self.told = Told::Nothing;
+        self.follower.moved(moved, self.clock.now());
+        Ok(())
+    }
+
+    async fn write_and_restart(&self, map: &NodeMap) -> Result<(), Failure> {
+        let failed = |error: &dyn std::error::Error| Failure::new(Exit::NotFollowed, error);
+        self.marker.set().map_err(|error| failed(&error))?;
+        imex_config::replace(&self.map, members::text(map).as_bytes()).map_err(|error| failed(&error))?;
+        fault::point("map-written");
+        self.service.restart().await?;
+        fault::point("restarted");
+        self.marker.clear().map_err(|error| failed(&error))
+    }
+
+    async fn prove(&mut self, map: &NodeMap) -> Result<(), Stop> {
+        let started = Stopwatch::start();
+        let up = watch_until(&self.endpoint, self.args.up, |summary| {
+            // The daemon that leaves still tells of the domain before.
+            match summary.state {
+                DomainState::Up if summary.nodes == map.len() => ControlFlow::Break(summary),
+                DomainState::Up | DomainState::Down | DomainState::Degraded => ControlFlow::Continue(()),
+            }
+        });
+        match up.await {
+            Ok(summary) => {
+                let after_ms = output::millis(started.elapsed());
+                self.tell(&Event::Up { nodes: summary.nodes, after_ms })
+            }
+            Err(error) => {
+                let failure = Failure::new(Exit::NotFollowed, &error);
+                self.tell(&Event::NotUp { failure: &failure })
+            }
+        }
+    }
+}
