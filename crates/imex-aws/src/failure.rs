@@ -86,12 +86,13 @@ pub enum Failure {
     /// No whole answer came in time.
     #[error("no answer within {0:?}")]
     Late(Duration),
-    /// The time for everything ran out before another attempt; `last` is what the one before it ended with.
-    #[error("gave up after {after:?}: {last}")]
+    /// The time for everything ran out before another attempt.
+    #[error("gave up after {after:?}")]
     Deadline {
         /// The time that there was.
         after: Duration,
-        /// The last failure.
+        /// What the last attempt ended with.
+        #[source]
         last: Box<Failure>,
     },
     /// The service refused.

@@ -74,7 +74,7 @@ pub enum SettingsError {
     #[error(transparent)]
     Region(#[from] RegionError),
     /// An endpoint is none.
-    #[error("{from}: {source}")]
+    #[error("{from}")]
     Endpoint {
         /// Where it was set.
         from: String,
