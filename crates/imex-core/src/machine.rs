@@ -297,7 +297,7 @@ impl Machine {
         self.actions.push_back(Action::Note(Note::State { from, to }));
         match to {
             NodeState::StartingAuthServer => self.actions.push_back(Action::StartAuthServer),
-            NodeState::InitGpu => self.actions.push_back(Action::AttachGpu),
+            NodeState::InitGpu => self.end_recovery(),
             NodeState::Initializing
             | NodeState::WaitingForPeers
             | NodeState::WaitingForRecovery
@@ -305,6 +305,15 @@ impl Machine {
             | NodeState::ShuttingDown
             | NodeState::Unavailable => {}
         }
+    }
+
+    /// Whoever had imported from the last run has dropped it by now, or is not to be waited for: a further crash must
+    /// not make the next run wait for them again.
+    fn end_recovery(&mut self) {
+        if !self.setup.importers.is_empty() {
+            self.actions.push_back(Action::RecordImporters(BTreeSet::new()));
+        }
+        self.actions.push_back(Action::AttachGpu);
     }
 
     fn verdict(&self) -> QuorumVerdict {

@@ -113,9 +113,12 @@ fn recovery_quorum_waits_for_the_recorded_importers_and_nobody_else() {
     bench.answer(1, 10);
     bench.arrive_and_confirm(1, 10);
     assert_eq!(bench.machine.state(), NodeState::WaitingForRecovery);
+    bench.actions();
     bench.answer(2, 20);
     bench.arrive_and_confirm(2, 20);
     assert_eq!(bench.machine.state(), NodeState::InitGpu);
+    let forgotten = Action::RecordImporters(BTreeSet::new());
+    assert!(bench.actions().contains(&forgotten), "a further crash does not wait for them again");
 }
 
 #[test]
