@@ -28,6 +28,7 @@ complete -c imex -n "__fish_imex_needs_command" -s h -l help -d 'Print help'
 complete -c imex -n "__fish_imex_needs_command" -s V -l version -d 'Print version'
 complete -c imex -n "__fish_imex_needs_command" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
 complete -c imex -n "__fish_imex_needs_command" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
+complete -c imex -n "__fish_imex_needs_command" -f -a "follow" -d 'Keep this node\'s map in line with the topology, where domains are not made for each job'
 complete -c imex -n "__fish_imex_needs_command" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
 complete -c imex -n "__fish_imex_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand wait" -s c -l config -d 'Configuration file of the local daemon' -r -F
@@ -91,18 +92,44 @@ complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcomman
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "start" -d 'Start a node that has ended'
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "down" -d 'End all nodes and the lab; its files stay'
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -s h -l help -d 'Print help'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "generate" -d 'Write Slurm\'s topology for what the sources say'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "lint" -d 'Judge a topology file as slurmctld would, and beyond'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "diff" -d 'Tell what changes between two topology files, by node and block'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "identify" -d 'Print this node\'s fabric identity as one line of JSON'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "collect" -d 'Gather identities of many nodes, one line each'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "plan" -d 'Tell where a job would land, or why it would not start'
-complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect node-map plan help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand follow" -l source -d 'Where nodes are, the most trusted source first; may be repeated' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -l ec2-name -d 'By which of its names Slurm knows an EC2 instance: dns, id or tag:KEY' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -l feature -d 'The feature or comment that names a node\'s block, with a star for the name' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -l region -d 'The region; if not given that of AWS_REGION, the profile or this instance' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -l profile -d 'The profile of ~/.aws with credentials, region and endpoint; if not given that of AWS_PROFILE' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -l endpoint-url -d 'Another address for EC2 and PCS; if not given that of AWS_ENDPOINT_URL or the profile' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -l scope -d 'Whose domain it is' -r -f -a "domain\t'All nodes of the NVLink domain'
+partition\t'The nodes of the NVLink partition'"
+complete -c imex -n "__fish_imex_using_subcommand follow" -l node -d 'This node, by the name that the sources know it by' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -l addresses -d 'Write the addresses that scontrol show nodes --json tells instead of names' -r -F
+complete -c imex -n "__fish_imex_using_subcommand follow" -s c -l config -d 'Configuration file of the local daemon' -r -F
+complete -c imex -n "__fish_imex_using_subcommand follow" -l map -d 'The node map to keep' -r -F
+complete -c imex -n "__fish_imex_using_subcommand follow" -l leases -d 'Where jobs leave their leases' -r -F
+complete -c imex -n "__fish_imex_using_subcommand follow" -l service -d 'The service to restart: systemd:UNIT, or lab:DIR/node-K for a node of `imex lab up`' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -l path -d 'Where systemctl is looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -l listen -d 'Address on which the other members ask how far this one is' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -l port -d 'TCP port for that, the same on all members' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -l interval -d 'The time between looks at the topology, for instance 30s, 1m' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -l up -d 'How long the new domain may take to be UP; jobs wait for as long' -r
+complete -c imex -n "__fish_imex_using_subcommand follow" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "generate" -d 'Write Slurm\'s topology for what the sources say'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "lint" -d 'Judge a topology file as slurmctld would, and beyond'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "diff" -d 'Tell what changes between two topology files, by node and block'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "identify" -d 'Print this node\'s fabric identity as one line of JSON'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "collect" -d 'Gather identities of many nodes, one line each'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "apply" -d 'Put a topology into use: write the file, have the controller load it, and see that it does'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "verify" -d 'Compare what the controller holds with the file, and the file with the sources'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "watch" -d 'Keep the topology in use true to the sources'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "plan" -d 'Tell where a job would land, or why it would not start'
+complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l source -d 'Where nodes are, the most trusted source first; may be repeated' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l ec2-name -d 'By which of its names Slurm knows an EC2 instance: dns, id or tag:KEY' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l feature -d 'The feature or comment that names a node\'s block, with a star for the name' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l region -d 'The region; if not given that of AWS_REGION, the profile or this instance' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l profile -d 'The profile of ~/.aws with credentials, region and endpoint; if not given that of AWS_PROFILE' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l endpoint-url -d 'Another address for EC2 and PCS; if not given that of AWS_ENDPOINT_URL or the profile' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l previous -d 'The file that is in use: its names, order and other topologies stay' -r -F
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l name -d 'Name of the topology' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from generate" -l names -d 'How new blocks of an NVLink fabric are named' -r -f -a "key\t'UUID and clique id'
@@ -115,6 +142,10 @@ complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subc
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l form -d 'What the file is, if its name does not tell' -r -f -a "yaml\t'topology.yaml'
 conf\t'topology.conf'"
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l slurm-conf -d 'Judge nodes and partitions with this slurm.conf' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l pcs-cluster -d 'Judge the queues of this AWS PCS cluster as well, by its name or id' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l region -d 'The region; if not given that of AWS_REGION, the profile or this instance' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l profile -d 'The profile of ~/.aws with credentials, region and endpoint; if not given that of AWS_PROFILE' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l endpoint-url -d 'Another address for EC2 and PCS; if not given that of AWS_ENDPOINT_URL or the profile' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l slurm-version -d 'Judge for this version of Slurm' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l strict -d 'Take warnings for errors'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -l json -d 'Print JSON'
@@ -127,9 +158,60 @@ complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subc
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -l srun -d 'Run identify on these nodes with srun' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -l timeout -d 'How long srun may take, for instance 500ms, 60s, 2m' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l to -d 'The file that the controller reads' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l path -d 'Where scontrol is looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l ask -d 'How long one question to the controller may take, for instance 500ms, 10s' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l load -d 'How long the controller may take to hold a topology that it was told to load' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show what would change, and change nothing'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l source -d 'Compare the file with this source, too, as for generate; may be repeated' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l ec2-name -d 'By which of its names Slurm knows an EC2 instance: dns, id or tag:KEY' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l feature -d 'The feature or comment that names a node\'s block, with a star for the name' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l region -d 'The region; if not given that of AWS_REGION, the profile or this instance' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l profile -d 'The profile of ~/.aws with credentials, region and endpoint; if not given that of AWS_PROFILE' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l endpoint-url -d 'Another address for EC2 and PCS; if not given that of AWS_ENDPOINT_URL or the profile' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l name -d 'Name of the topology' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l names -d 'How new blocks of an NVLink fabric are named' -r -f -a "key\t'UUID and clique id'
+short\t'The first digits of the UUID and the clique id'"
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l sizes -d 'Block sizes, the base first, for instance 18,36; inferred if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l flat -d 'Add a flat topology of this name for partitions with nodes outside of blocks' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l slurm-version -d 'The Slurm that reads the file; before 25.05 it is a topology.conf' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l path -d 'Where scontrol is looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l ask -d 'How long one question to the controller may take, for instance 500ms, 10s' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l load -d 'How long the controller may take to hold a topology that it was told to load' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l source -d 'Where nodes are, the most trusted source first; may be repeated' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l ec2-name -d 'By which of its names Slurm knows an EC2 instance: dns, id or tag:KEY' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l feature -d 'The feature or comment that names a node\'s block, with a star for the name' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l region -d 'The region; if not given that of AWS_REGION, the profile or this instance' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l profile -d 'The profile of ~/.aws with credentials, region and endpoint; if not given that of AWS_PROFILE' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l endpoint-url -d 'Another address for EC2 and PCS; if not given that of AWS_ENDPOINT_URL or the profile' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l name -d 'Name of the topology' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l names -d 'How new blocks of an NVLink fabric are named' -r -f -a "key\t'UUID and clique id'
+short\t'The first digits of the UUID and the clique id'"
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l sizes -d 'Block sizes, the base first, for instance 18,36; inferred if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l flat -d 'Add a flat topology of this name for partitions with nodes outside of blocks' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l slurm-version -d 'The Slurm that reads the file; before 25.05 it is a topology.conf' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l to -d 'The file that the controller reads' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l interval -d 'The time between polls, for instance 30s, 1m' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l debounce -d 'How long a change must stay the same before it is applied' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l max-loss -d 'The share of nodes in percent that may be lost at once without a second poll' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l verify -d 'How often the controller is asked if it still holds the file' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l metrics -d 'Write metrics for Prometheus\' node_exporter to this file, whose name ends in .prom' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l path -d 'Where scontrol is looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l ask -d 'How long one question to the controller may take, for instance 500ms, 10s' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l load -d 'How long the controller may take to hold a topology that it was told to load' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l allow-shrink -d 'Apply losses of any size like other changes'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l once -d 'Poll until nothing is left to wait for, then end; the exit code tells if the last poll was good'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l source -d 'Where nodes are, the most trusted source first; may be repeated' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l ec2-name -d 'By which of its names Slurm knows an EC2 instance: dns, id or tag:KEY' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l feature -d 'The feature or comment that names a node\'s block, with a star for the name' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l region -d 'The region; if not given that of AWS_REGION, the profile or this instance' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l profile -d 'The profile of ~/.aws with credentials, region and endpoint; if not given that of AWS_PROFILE' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l endpoint-url -d 'Another address for EC2 and PCS; if not given that of AWS_ENDPOINT_URL or the profile' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l node -d 'The node' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -l scope -d 'Whose domain it is' -r -f -a "domain\t'All nodes of the NVLink domain'
 partition\t'The nodes of the NVLink partition'"
@@ -161,13 +243,17 @@ complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subc
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Tell what changes between two topology files, by node and block'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "identify" -d 'Print this node\'s fabric identity as one line of JSON'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "collect" -d 'Gather identities of many nodes, one line each'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Put a topology into use: write the file, have the controller load it, and see that it does'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Compare what the controller holds with the file, and the file with the sources'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "watch" -d 'Keep the topology in use true to the sources'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Tell where a job would land, or why it would not start'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab topology help" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab topology help" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab topology help" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab topology help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology help" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology help" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology help" -f -a "follow" -d 'Keep this node\'s map in line with the topology, where domains are not made for each job'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology help" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "up" -d 'Start a lab in the background and wait until its domain is UP'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "own" -d 'Own a lab: what `up` starts in the background'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "status" -d 'Tell how the nodes and the domain fare'
@@ -179,5 +265,8 @@ complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcomma
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "diff" -d 'Tell what changes between two topology files, by node and block'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "identify" -d 'Print this node\'s fabric identity as one line of JSON'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "collect" -d 'Gather identities of many nodes, one line each'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "apply" -d 'Put a topology into use: write the file, have the controller load it, and see that it does'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "verify" -d 'Compare what the controller holds with the file, and the file with the sources'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "watch" -d 'Keep the topology in use true to the sources'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "plan" -d 'Tell where a job would land, or why it would not start'
