@@ -11,7 +11,8 @@ use crate::diff::diff;
 use crate::generate::{Options, generate};
 use crate::inventory::{BlockKey, Evidence, Placement, SourceKind, SourceReport, merge};
 use crate::lint::{Context, lint};
-use crate::model::{NodeSet, Topologies};
+use crate::model::{NodeSet, Topologies, Topology};
+use crate::plan::{NodeStates, Request, plan};
 use crate::render;
 use crate::source::{nvml_reports, topology_file};
 use crate::written::Form;
@@ -77,7 +78,20 @@ fn rows(nodes: usize) -> Vec<Row> {
             Some(100),
         ),
         row("diff of two", median(|| (), |()| diff(&old, &new)), Some(100)),
+        planned(nodes, &old),
     ]
+}
+
+/// Placing a job of half of the nodes in segments of half a rack.
+fn planned(nodes: usize, topologies: &Topologies) -> Row {
+    let topology = topologies.cluster_default().and_then(Topology::blocks).expect("there are blocks");
+    let states = NodeStates::default();
+    let segment = RACK / 2;
+    let request =
+        Request { nodes: nodes / 2 / segment * segment, segment: Some(segment), ..Request::default() };
+    let time = median(|| (), |()| plan(topology, &states, &request));
+    let reach = (nodes == 10_000).then(|| Duration::from_millis(10));
+    Row { what: "plan half of the nodes", nodes, blocks: nodes.div_ceil(RACK), time, reach }
 }
 
 fn parsed(yaml: &str) -> Topologies {

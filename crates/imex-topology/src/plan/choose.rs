@@ -1,6 +1,7 @@
 //! Which blocks a job gets how many nodes of. Works on counts alone; each rule is in `docs/planner.md` by its number.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::Serialize;
@@ -51,24 +52,28 @@ impl Ask {
     }
 }
 
-/// Places the segments one after the other, or none.
+/// Places the segments one after the other, or none. Rule 9: nodes can be named only in a job of one segment.
 pub(super) fn segments(ladder: &Ladder, stock: Stock, ask: Ask) -> Option<Vec<Vec<Share>>> {
     let level = ladder.level(ask.segment);
-    let groups = ladder.groups(level);
-    let mut floor = Floor { ladder, level, groups, free: stock.free, must: stock.must };
+    let mut floor = Floor::new(ladder, level, stock.free);
+    if stock.must.iter().any(|must| *must > 0) {
+        return (ask.segments == 1)
+            .then(|| floor.named_segment(ask.segment, &stock.must))?
+            .map(|shares| vec![shares]);
+    }
     let mut placed = Vec::with_capacity(ask.segments);
     for _ in 0..ask.segments {
         let shares = floor.segment(ask.segment)?;
         for share in &shares {
-            floor.free[share.block] = match ask.spread {
+            let left = match ask.spread {
                 Spread::Together => floor.free[share.block] - share.nodes,
                 Spread::Apart => 0,
             };
-            floor.must[share.block] = floor.must[share.block].saturating_sub(share.nodes);
+            floor.leave(share.block, left);
         }
         placed.push(shares);
     }
-    floor.must.iter().all(|must| *must == 0).then_some(placed)
+    Some(placed)
 }
 
 /// What is left while segments are placed.
@@ -77,7 +82,9 @@ struct Floor<'a> {
     level: Level,
     groups: Vec<Range<usize>>,
     free: Vec<usize>,
-    must: Vec<usize>,
+    /// The groups by how many nodes are free in them, of equals the last first: with thousands of blocks and segments
+    /// they cannot be gone through for each.
+    order: BTreeSet<(usize, Reverse<usize>)>,
 }
 
 /// How a group is chosen among equals.
@@ -87,39 +94,89 @@ enum Turn {
     Later,
 }
 
-impl Floor<'_> {
+impl<'a> Floor<'a> {
+    fn new(ladder: &'a Ladder, level: Level, free: Vec<usize>) -> Self {
+        let groups = ladder.groups(level);
+        let mut floor = Floor { ladder, level, groups, free, order: BTreeSet::new() };
+        floor.order = (0..floor.groups.len()).map(|group| (floor.free_in(group), Reverse(group))).collect();
+        floor
+    }
+
+    /// Notes that so many nodes of a block are left.
+    fn leave(&mut self, block: usize, left: usize) {
+        let group = block / self.level.factor;
+        self.order.remove(&(self.free_in(group), Reverse(group)));
+        self.free[block] = left;
+        self.order.insert((self.free_in(group), Reverse(group)));
+    }
+
     fn segment(&self, nodes: usize) -> Option<Vec<Share>> {
-        // Rule 4: so many groups are needed if all were full, and no more may be used.
-        let most = nodes.div_ceil(self.level.size);
+        let most = self.most_groups(nodes);
+        let limit = self.most_blocks(nodes, most);
+        if most == 1 {
+            let (_, Reverse(group)) = *self.order.range((nodes, Reverse(usize::MAX))..).next()?;
+            return self.take(nodes, self.groups[group].clone(), limit);
+        }
         if self.uses_all_groups(most) {
             return self.take(nodes, 0..self.free.len(), usize::MAX);
         }
-        if most > 1 && !self.counted_groups_suffice(nodes, most) {
+        if !self.counted_groups_suffice(nodes, most) {
             return None;
         }
-        let mut shares = Vec::new();
-        let (mut left, mut turn) = (nodes, Turn::First);
-        let mut open: Vec<usize> = (0..self.groups.len()).collect();
+        self.fill(nodes, (0..self.groups.len()).collect(), most, limit)
+    }
+
+    /// Rule 9: the named nodes come first, then what is left in their groups, then other groups.
+    fn named_segment(&mut self, nodes: usize, must: &[usize]) -> Option<Vec<Share>> {
+        let most = self.most_groups(nodes);
+        let mut left = nodes.checked_sub(must.iter().sum())?;
+        let named = must.iter().enumerate().filter(|(_, nodes)| **nodes > 0);
+        let mut shares: Vec<Share> = named.map(|(block, nodes)| Share { block, nodes: *nodes }).collect();
+        for share in &shares {
+            self.free[share.block] -= share.nodes;
+        }
+        if self.uses_all_groups(most) {
+            shares.extend(self.take(left, 0..self.free.len(), usize::MAX)?);
+            return Some(shares);
+        }
+        let all = 0..self.groups.len();
+        let (drawn, others): (Vec<usize>, Vec<usize>) =
+            all.partition(|group| must[self.groups[*group].clone()].iter().any(|must| *must > 0));
+        let spare = most.checked_sub(drawn.len())?;
+        for group in drawn {
+            let count = left.min(self.free_in(group));
+            shares.extend(self.take(count, self.groups[group].clone(), usize::MAX)?);
+            left -= count;
+        }
+        shares.extend(self.fill(left, others, spare, usize::MAX)?);
+        Some(shares)
+    }
+
+    /// Rule 4: so many groups are needed if all were full, and no more may be used.
+    fn most_groups(&self, nodes: usize) -> usize {
+        nodes.div_ceil(self.level.size)
+    }
+
+    /// Takes nodes of at most `most` of these groups, in each of at most `blocks` blocks.
+    fn fill(&self, nodes: usize, mut open: Vec<usize>, most: usize, blocks: usize) -> Option<Vec<Share>> {
+        let (mut shares, mut left, mut turn) = (Vec::new(), nodes, Turn::First);
         for _ in 0..most {
+            if left == 0 {
+                break;
+            }
             let group = self.pick_group(&open, left, turn)?;
             let count = left.min(self.free_in(group));
-            shares.extend(self.take(count, self.groups[group].clone(), self.most_blocks(nodes, most))?);
+            shares.extend(self.take(count, self.groups[group].clone(), blocks)?);
             left -= count;
-            if left == 0 {
-                return Some(shares);
-            }
             open.retain(|other| *other != group);
             turn = Turn::Later;
         }
-        None
+        (left == 0).then_some(shares)
     }
 
     /// Rule 7: if every group is needed and none is short, blocks are chosen as if there were no groups.
     fn uses_all_groups(&self, most: usize) -> bool {
-        self.level.factor > 1
-            && most > 1
-            && most == self.groups.len()
-            && self.groups.iter().all(|group| self.level.counts(group))
+        most > 1 && most == self.groups.len() && self.groups.iter().all(|group| self.level.counts(group))
     }
 
     /// Rule 6: what needs several groups must fit into those that count.
@@ -138,10 +195,7 @@ impl Floor<'_> {
 
     /// Rules 3 and 5: the smallest group that has room, else the largest; the last of equals.
     fn pick_group(&self, open: &[usize], nodes: usize, turn: Turn) -> Option<usize> {
-        let named = |group: &usize| self.must[self.groups[*group].clone()].iter().any(|must| *must > 0);
-        let some_named = open.iter().any(named);
-        let candidates = || open.iter().copied().filter(move |group| !some_named || named(group));
-        let fits = candidates().filter(|group| self.free_in(*group) >= nodes);
+        let fits = open.iter().copied().filter(|group| self.free_in(*group) >= nodes);
         let tightest = |group: usize| match turn {
             Turn::First => None,
             Turn::Later => {
@@ -151,7 +205,7 @@ impl Floor<'_> {
         };
         let largest = |group: usize| self.free[self.groups[group].clone()].iter().max().copied();
         fits.min_by_key(|group| (self.free_in(*group), tightest(*group), Reverse(*group))).or_else(|| {
-            let some = candidates().filter(|group| self.free_in(*group) > 0);
+            let some = open.iter().copied().filter(|group| self.free_in(*group) > 0);
             some.max_by_key(|group| (self.free_in(*group), largest(*group), *group))
         })
     }
@@ -169,13 +223,10 @@ impl Floor<'_> {
             if shares.len() == most {
                 return None;
             }
-            let named = |block: &usize| self.must[*block] > 0;
-            let some_named = open.iter().any(named);
-            let candidates = || open.iter().copied().filter(|block| !some_named || named(block));
-            let fits = candidates().filter(|block| self.free[*block] >= left);
+            let fits = open.iter().copied().filter(|block| self.free[*block] >= left);
             let block = fits
                 .min_by_key(|block| (self.free[*block], Reverse(*block)))
-                .or_else(|| candidates().max_by_key(|block| (self.free[*block], *block)))?;
+                .or_else(|| open.iter().copied().max_by_key(|block| (self.free[*block], *block)))?;
             let count = left.min(self.free[block]);
             shares.push(Share { block, nodes: count });
             left -= count;

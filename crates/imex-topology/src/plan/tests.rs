@@ -96,6 +96,22 @@ fn a_named_node_draws_the_job_into_its_block() {
     let wanted = |nodes, list: &str| Request { wanted: NodeSet::parse(list).unwrap(), ..ask(nodes, 0) };
     assert_eq!(placed(&racks(), "", &wanted(18, "node5")), "node[1-18]");
     assert_eq!(placed(&racks(), "", &wanted(2, "node[18-19]")), "refused");
+    assert_eq!(placed(&racks(), "", &wanted(24, "node5")), "node[1-6,19-36]");
+    assert_eq!(placed(&racks(), "", &wanted(19, "node5")), "node[5,19-36]");
+    assert_eq!(placed(&racks(), "", &wanted(20, "node[1-10]")), "node[1-10,19-28]");
+    let segments = Request { segment: Some(12), ..wanted(24, "node5") };
+    assert_eq!(placed(&racks(), "", &segments), "refused");
+    let nines = blocks(&[9], &["node[1-9]", "node[10-18]", "node[19-27]", "node[28-36]"]);
+    assert_eq!(placed(&nines, "", &wanted(12, "node5")), "node[1-9,28-30]");
+    assert_eq!(placed(&nines, "", &wanted(10, "node[5,12]")), "node[1-9,12]");
+    assert_eq!(placed(&nines, "", &wanted(10, "node[5,12,22]")), "refused");
+    assert_eq!(placed(&nines, "", &wanted(19, "node[5,12,22]")), "node[1-18,22]");
+    let lists = ["node[1-6]", "node[7-12]", "node[13-18]", "node[19-24]", "node[25-30]", "node[31-36]"];
+    let sixes = blocks(&[6, 12, 24], &lists);
+    assert_eq!(placed(&sixes, "", &wanted(8, "node1")), "node[1-2,7-12]");
+    assert_eq!(placed(&sixes, "", &wanted(27, "node30")), "node[7-9,13-36]");
+    assert_eq!(placed(&sixes, "", &wanted(34, "node1")), "node[1-28,31-36]");
+    assert_eq!(placed(&sixes, "", &wanted(14, "node30")), "refused");
     let without = Request { excluded: NodeSet::parse("node[1-17]").unwrap(), ..ask(2, 0) };
     assert_eq!(placed(&racks(), "", &without), "node[19-20]");
 }
@@ -162,4 +178,44 @@ B: node[19-30] in rack2
 A B C: segments of the job  .: free  ~: partly used  #: busy  x: down
 ";
     assert_eq!(String::from_utf8(text).unwrap(), expected);
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_job_that_starts_gets_just_its_nodes_and_only_free_ones(
+        sizes in proptest::sample::select(vec![vec![], vec![4], vec![5, 10], vec![3, 6, 12], vec![40]]),
+        ends in proptest::collection::btree_set(1_usize..40, 1..6),
+        drained in proptest::collection::btree_set(1_usize..41, 0..12),
+        (nodes, segment) in (1_usize..42, 0_usize..12),
+        apart in proptest::bool::ANY,
+    ) {
+        let bounds: Vec<usize> = std::iter::once(0).chain(ends).chain([40]).collect();
+        let lists: Vec<String> = bounds.windows(2).map(|pair| format!("n[{}-{}]", pair[0] + 1, pair[1])).collect();
+        let topology = blocks(&sizes, &lists.iter().map(String::as_str).collect::<Vec<_>>());
+        let down: NodeSet = drained.iter().map(|number| format!("n{number}")).collect();
+        let spread = if apart { Spread::Apart } else { Spread::Together };
+        let request = Request { spread, ..ask(nodes, segment) };
+        let plan = plan(&topology, &NodeStates::default().with_down(down.clone()), &request);
+        let chosen = plan.chosen();
+        if plan.outcome == Outcome::Starts {
+            proptest::prop_assert_eq!(chosen.len(), nodes);
+            proptest::prop_assert!(chosen.iter().all(|node| !down.contains(node)));
+            for alternative in 0..nodes / request.segment.unwrap_or(nodes).min(nodes) {
+                proptest::prop_assert_eq!(plan.segment(alternative).len(), request.segment.unwrap_or(nodes).min(nodes));
+            }
+        } else {
+            proptest::prop_assert!(chosen.is_empty());
+            for alternative in plan.alternatives.iter().filter(|alternative| alternative.start == Start::Now) {
+                let other = Request { nodes: alternative.nodes, segment: alternative.segment, ..request.clone() };
+                let other = super::plan(&topology, &NodeStates::default().with_down(down.clone()), &other);
+                proptest::prop_assert_eq!(other.outcome, Outcome::Starts);
+            }
+        }
+    }
+
+    #[test]
+    fn what_scontrol_prints_is_read_or_refused(text in "\\PC{0,200}", id in 0_u64..3) {
+        let _ = NodeStates::parse(&text);
+        let _ = job::parse(&text, id, Sharing::Exclusive, Spread::Together);
+    }
 }
