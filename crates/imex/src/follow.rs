@@ -87,6 +87,8 @@ struct Follow<'a> {
     talk: Talk,
     follower: Follower,
     claim: Option<Claim>,
+    /// This node's entry in its maps.
+    own: String,
     next_poll: Moment,
     told: Told,
     out: &'a mut dyn Write,
@@ -112,6 +114,7 @@ pub(crate) fn run(args: &FollowArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
         talk,
         follower: Follower::new(running, TIMING),
         claim: None,
+        own: String::new(),
         next_poll: Moment::ZERO,
         told: Told::Nothing,
         out,

@@ -10,24 +10,26 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::topology::{addresses, agreed, inventory, node_map_failure};
 
+/// A map, and which entry of it is this node's.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    pub(super) map: NodeMap,
+    pub(super) own: String,
+}
+
 /// The map of this node as the sources have it now.
-pub(super) fn wanted(args: &FollowArgs) -> Result<NodeMap, Failure> {
+pub(super) fn wanted(args: &FollowArgs) -> Result<Wanted, Failure> {
     let merged = inventory(&args.sources)?;
     agreed(&merged)?;
     let known: Option<BTreeMap<String, String>> =
         args.addresses.as_ref().map(|path| addresses(path)).transpose()?;
     let members = members(&merged.inventory, &args.node, args.scope.into()).map_err(node_map_failure)?;
-    let text = imex_topology::node_map::text(&members, known.as_ref()).map_err(node_map_failure)?;
-    let entries = text.lines().map(str::to_owned).collect::<Vec<String>>();
-    NodeMap::new(entries).map_err(|error| Failure::new(Exit::Config, &error))
-}
-
-/// The entry of this node in the maps that it has.
-pub(super) fn own_entry(args: &FollowArgs) -> Result<String, Failure> {
-    let Some(path) = &args.addresses else { return Ok(args.node.clone()) };
-    addresses(path)?.remove(&args.node).ok_or_else(|| {
-        Failure::because(Exit::Config, format!("no address is known for this node, `{}`", args.node))
-    })
+    let text =
+        |members: &[&str]| imex_topology::node_map::text(members, known.as_ref()).map_err(node_map_failure);
+    let entries: Vec<String> = text(&members)?.lines().map(str::to_owned).collect();
+    let own = text(&[&args.node])?.trim_end().to_owned();
+    let map = NodeMap::new(entries).map_err(|error| Failure::new(Exit::Config, &error))?;
+    Ok(Wanted { map, own })
 }
 
 /// The text of the map's file.

@@ -7,6 +7,7 @@ use imex_host::lease::LeaseError;
 use imex_lab::watch_until;
 use imex_topology::follow::{Lease, Moved, Step, Waiting};
 
+use super::members::Wanted;
 use super::service::Restart;
 use super::{Event, Follow, Told, members};
 use crate::clock::Stopwatch;
@@ -41,7 +42,8 @@ impl Follow<'_> {
         let wanted = tokio::task::spawn_blocking(move || members::wanted(&args)).await;
         let wanted = wanted.map_err(|error| Failure::new(Exit::Failed, &error))?;
         match wanted {
-            Ok(map) => {
+            Ok(Wanted { map, own }) => {
+                self.own = own;
                 let news = self.follower.wanted() != Some(&map);
                 self.follower.want(map.clone());
                 if news && !self.follower.is_settled() {
@@ -64,12 +66,11 @@ impl Follow<'_> {
     }
 
     async fn step(&mut self, wanted: &NodeMap) -> Result<(), Stop> {
-        let own = members::own_entry(self.args)?;
         let lease = match &self.claim {
             Some(_) => Lease::Free,
             None => self.lease()?,
         };
-        let others = wanted.iter().map(|(_, entry)| entry.to_owned()).filter(|entry| *entry != own);
+        let others = wanted.iter().map(|(_, entry)| entry.to_owned()).filter(|entry| *entry != self.own);
         let told = self.talk.ask(others.collect()).await;
         match self.follower.step(lease, &told, self.clock.now()) {
             Step::Rest => Ok(()),
