@@ -10,6 +10,7 @@ mod differential;
 mod error;
 mod fuzz;
 mod generate;
+mod lifecycle;
 mod process;
 mod report;
 mod slurm_lab;
@@ -47,6 +48,8 @@ enum Task {
     SlurmLab(slurm_lab::Options),
     /// Compare the planner with a real slurmctld over random jobs
     TopologyDifferential(differential::Options),
+    /// Try apply, verify and watch on a real slurmctld
+    TopologyLifecycle,
 }
 
 /// Runs the task that the command line names.
@@ -71,5 +74,6 @@ fn run(task: Task, report: &mut Report) -> Result<(), TaskError> {
         Task::Fuzz(options) => fuzz::run(&options, report),
         Task::SlurmLab(options) => slurm_lab::run(options, report),
         Task::TopologyDifferential(options) => differential::run(&options, report),
+        Task::TopologyLifecycle => lifecycle::run(report),
     }
 }

@@ -13,7 +13,7 @@ use clap::Args;
 use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::report::{self, Report};
-use crate::{check, differential, fuzz, generate};
+use crate::{check, differential, fuzz, generate, lifecycle};
 
 pub(crate) use self::tools::has_cxx;
 
@@ -40,7 +40,7 @@ struct Step {
     run: fn(&Options, &mut Report) -> Result<(), TaskError>,
 }
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step { name: "format", run: |_, _| cargo::format() },
     Step { name: "repository", run: |_, report| check::run(report) },
     Step { name: "lints", run: |_, _| cargo::lints() },
@@ -57,6 +57,7 @@ const STEPS: [Step; 12] = [
     Step { name: "advisories", run: |_, report| advisories::run(report) },
     Step { name: "readme", run: |_, report| readme::run(report) },
     Step { name: "slurm", run: |_, report| differential::smoke(report) },
+    Step { name: "slurm-life-cycle", run: |_, report| lifecycle::smoke(report) },
     Step { name: "fuzz", run: |options, report| fuzz::run(&options.fuzz(), report) },
 ];
 
