@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Stdio};
+use std::os::unix::net::UnixDatagram;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -111,6 +113,29 @@ fn a_nudge_polls_at_once_and_a_term_ends_it() {
     assert_eq!(watch.child.wait().unwrap().code(), Some(0));
 }
 
+#[test]
+fn the_service_manager_hears_ready_after_the_first_poll_and_stopping_at_the_end() {
+    let site = Site::new();
+    let manager = UnixDatagram::bind(site.path("notify")).unwrap();
+    manager.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let hear = || {
+        let mut buffer = [0; 1024];
+        let length = manager.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    };
+    let mut watch = Watch::with(&site, |command| {
+        command.env("NOTIFY_SOCKET", site.path("notify"));
+    });
+    let ready = hear();
+    assert!(
+        ready.contains("READY=1") && ready.contains("STATUS=8 nodes in 2 blocks, held by the controller"),
+        "{ready}"
+    );
+    signal(watch.child.id(), Signal::SIGTERM);
+    assert!(hear().contains("STOPPING=1"));
+    assert_eq!(watch.child.wait().unwrap().code(), Some(0));
+}
+
 /// A `watch` whose next regular poll is an hour away.
 struct Watch {
     child: Child,
@@ -119,10 +144,15 @@ struct Watch {
 
 impl Watch {
     fn start(site: &Site) -> Self {
+        Watch::with(site, |_| {})
+    }
+
+    fn with(site: &Site, more: impl Fn(&mut Command)) -> Self {
         let words = "watch --source inventory:DIR/inventory.yaml --to DIR/topology.yaml --debounce 50ms --interval 1h";
         let errors = File::create(site.path("stderr")).unwrap();
-        let child = site.command(words).stdout(Stdio::piped()).stderr(errors).spawn();
-        let mut child = child.unwrap();
+        let mut command = site.command(words);
+        more(&mut command);
+        let mut child = command.stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         Watch { child, lines }
     }
