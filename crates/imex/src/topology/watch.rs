@@ -78,6 +78,7 @@ struct Watcher<'a> {
 
 /// Runs the command.
 pub(crate) fn run(args: &WatchArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
+    check_form(args)?;
     let policy = Policy {
         interval: args.interval,
         debounce: args.debounce,
@@ -96,6 +97,17 @@ pub(crate) fn run(args: &WatchArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
         out,
     };
     block_on(watcher.watch())?
+}
+
+/// The version of Slurm decides what is written, and the file's name what is read.
+fn check_form(args: &WatchArgs) -> Result<(), Failure> {
+    let conf = args.to.extension().is_some_and(|ending| ending == "conf");
+    if conf != args.shape.slurm_version.reads_yaml() {
+        return Ok(());
+    }
+    let version = args.shape.slurm_version;
+    let what = format!("Slurm {version} does not read its topology from {}", args.to.display());
+    Err(Failure::because(Exit::Usage, what).hint("name the version with --slurm-version, the file with --to"))
 }
 
 impl Watcher<'_> {

@@ -14,6 +14,7 @@ fn help_and_wrong_command_lines_of_the_life_cycle_are_as_recorded() {
         ("topology-apply-nothing", "apply"),
         ("topology-watch-no-source", "watch"),
         ("topology-watch-bad-loss", "watch --source inventory:x --max-loss 101"),
+        ("topology-watch-other-form", "watch --source inventory:x --to DIR/topology.conf"),
         ("topology-apply-bad-time", "apply x --load soon"),
     ] {
         golden(&site, name, words);
