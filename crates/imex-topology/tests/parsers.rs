@@ -8,7 +8,7 @@ use imex_topology::lint::{Context, Verdict, lint};
 use imex_topology::source::{
     aws_json, features, inventory_file, nvml_reports, show_topology, slurm_conf, topology_file,
 };
-use imex_topology::{Form, SourceReport, render};
+use imex_topology::{Form, SourceReport, held, render, resting};
 use proptest::prelude::*;
 
 /// Valid inputs of every parser, to be damaged.
@@ -86,7 +86,9 @@ fn every_parser(text: &str) {
         );
     }
     drop(slurm_conf::parse(text));
+    drop(resting::parse(text));
     if let Ok(blocks) = show_topology::parse(text) {
+        assert_eq!(held::difference(&blocks, &blocks), None, "what is shown is what is held");
         let nodes: usize = blocks.blocks.iter().map(|block| block.nodes.len()).sum();
         assert!(topology_file::report(&blocks, &from).nodes.len() <= nodes, "each node comes from a block");
     }
