@@ -30,6 +30,7 @@ use activity::Kind;
 pub use activity::{Activity, Standing};
 
 mod activity;
+mod pace;
 
 #[cfg(test)]
 mod tests;
@@ -176,7 +177,7 @@ impl<V: View> Command for Service<V> {
         &self,
         _: tonic::Request<proto::WatchDomainRequest>,
     ) -> Result<tonic::Response<Self::WatchDomainStream>, Status> {
-        let changes = WatchStream::new(self.view.domain_changes());
+        let changes = pace::summaries(self.view.domain_changes());
         let changes = changes.map(|summary| Ok(command::summary_out(summary)));
         Ok(tonic::Response::new(Box::pin(changes)))
     }
