@@ -32,7 +32,10 @@ pub fn aws_answer(bytes: &[u8]) {
     // Nothing more can be said of these than that reading them ends.
     let _ = (pcs::parse::node_group_list(bytes), pcs::parse::queue(bytes), pcs::parse::node_group(bytes));
     if let Ok(credentials) = Credentials::parse(bytes) {
-        assert!(credentials.access_key_id().bytes().all(|byte| byte.is_ascii_graphic()), "it can stand in a header");
+        assert!(
+            credentials.access_key_id().bytes().all(|byte| byte.is_ascii_graphic()),
+            "it can stand in a header"
+        );
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = Profiles::parse(text, text);

@@ -1,7 +1,7 @@
 //! Lists of host names as Slurm writes them: `n[1-3,7]x[01-04],login`.
 //!
 //! [`HostList::parse`] reads such a list without expanding it; [`HostList::iter`] gives the names in the order in which
-//! Slurm counts them. [`compress`] is the way back: names in natural order, each once, in few
+//! Slurm counts them. [`compress()`] is the way back: names in natural order, each once, in few
 //! terms, with zero padding kept.
 //!
 //! The rules are those that `scontrol show hostnames` of Slurm 26.05 shows: an open range `[3-]` is its first number,

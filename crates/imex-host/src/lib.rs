@@ -8,7 +8,7 @@
 //! between those who use the node's domain and those who would remake it.
 //!
 //! Parsers take arbitrary text and never panic: [`HostList::parse`](hostlist::HostList::parse),
-//! [`nvidia_smi::parse`], [`report::NodeReport::parse`] and [`FabricId`](fabric::FabricId)'s `FromStr` are the entry
+//! [`nvidia_smi::parse`], [`report::NodeReport::parse`] and [`FabricId`]'s `FromStr` are the entry
 //! points for fuzzing.
 
 pub mod fabric;

@@ -1,4 +1,4 @@
-//! Topology files, good and bad, to hold [`lint`](crate::lint::lint) against a real slurmctld.
+//! Topology files, good and bad, to hold [`lint`] against a real slurmctld.
 //!
 //! The files are made, the same for the same seed: one good file with one edit each, then random topologies, half of
 //! them with their text damaged. They are meant for a cluster with `NodeName=node[1-36]` and nothing else. The verdicts

@@ -1,7 +1,7 @@
 //! Where each node is, and how that is known.
 //!
 //! A source gives a [`SourceReport`]: for each node that it knows, a block key or the reason why there is none. Several
-//! reports become one [`Inventory`] with [`merge`]: the first report that places a node decides, later ones must agree.
+//! reports become one [`Inventory`] with [`merge()`]: the first report that places a node decides, later ones must agree.
 //! Sources name the same block differently (a fabric identity, a capacity block), so agreement is about who is together
 //! with whom, not about the keys. What disagrees is reported and left out of every block: never averaged.
 
