@@ -11,6 +11,7 @@ mod error;
 mod fuzz;
 mod generate;
 mod lifecycle;
+mod lint_differential;
 mod process;
 mod report;
 mod slurm_lab;
@@ -48,6 +49,8 @@ enum Task {
     SlurmLab(slurm_lab::Options),
     /// Compare the planner with a real slurmctld over random jobs
     TopologyDifferential(differential::Options),
+    /// Compare lint with a real slurmctld over generated topology files, good and bad
+    TopologyLintDifferential(lint_differential::Options),
     /// Try apply, verify and watch on a real slurmctld
     TopologyLifecycle,
 }
@@ -74,6 +77,7 @@ fn run(task: Task, report: &mut Report) -> Result<(), TaskError> {
         Task::Fuzz(options) => fuzz::run(&options, report),
         Task::SlurmLab(options) => slurm_lab::run(options, report),
         Task::TopologyDifferential(options) => differential::run(&options, report),
+        Task::TopologyLintDifferential(options) => lint_differential::run(&options, report),
         Task::TopologyLifecycle => lifecycle::run(report),
     }
 }

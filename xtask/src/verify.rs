@@ -13,7 +13,7 @@ use clap::Args;
 use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::report::{self, Report};
-use crate::{check, differential, fuzz, generate, lifecycle};
+use crate::{check, differential, fuzz, generate, lifecycle, lint_differential};
 
 pub(crate) use self::tools::has_cxx;
 
@@ -56,7 +56,13 @@ const STEPS: [Step; 13] = [
     },
     Step { name: "advisories", run: |_, report| advisories::run(report) },
     Step { name: "readme", run: |_, report| readme::run(report) },
-    Step { name: "slurm", run: |_, report| differential::smoke(report) },
+    Step {
+        name: "slurm",
+        run: |_, report| {
+            lint_differential::smoke(report)?;
+            differential::smoke(report)
+        },
+    },
     Step { name: "slurm-life-cycle", run: |_, report| lifecycle::smoke(report) },
     Step { name: "fuzz", run: |options, report| fuzz::run(&options.fuzz(), report) },
 ];

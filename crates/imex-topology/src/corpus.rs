@@ -7,7 +7,7 @@
 mod edits;
 mod random;
 
-use crate::lint::{Context, Verdict, lint};
+use crate::lint::{Context, Report, Verdict, lint};
 use crate::model::NodeSet;
 use crate::written::Form;
 
@@ -31,8 +31,13 @@ pub struct Case {
 impl Case {
     /// What lint says that slurmctld would do.
     pub fn verdict(&self) -> Verdict {
+        self.report().verdict()
+    }
+
+    /// What lint finds in it, on a cluster with [`NODES`].
+    pub fn report(&self) -> Report {
         let nodes = NodeSet::parse(NODES).expect("the list is well formed");
-        lint(&self.text, self.form, &Context { nodes: Some(nodes), ..Context::default() }).verdict()
+        lint(&self.text, self.form, &Context { nodes: Some(nodes), ..Context::default() })
     }
 
     /// Its name with the ending of its form.
