@@ -1,6 +1,7 @@
 //! The files of the repository.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::TaskError;
@@ -18,6 +19,15 @@ pub(crate) fn target() -> PathBuf {
     let own = std::env::current_exe().ok();
     let target = own.as_deref().and_then(Path::parent).and_then(Path::parent);
     target.map_or_else(|| root().join("target"), Path::to_owned)
+}
+
+/// The file of this program. `verify` builds the workspace, this program included, so by the time that a later step
+/// starts it again its own file may have been replaced; the kernel then marks the path, and the newer file serves as
+/// well.
+pub(crate) fn this_program() -> io::Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let replaced = own.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map(PathBuf::from);
+    Ok(replaced.filter(|path| path.is_file()).unwrap_or(own))
 }
 
 /// All files under a folder, sorted; build output is left out. No folder means no files.

@@ -192,7 +192,7 @@ impl Identity {
 
 /// Starts the first process in new namespaces, and waits until it has started Slurm.
 fn start(root: &Root, dir: &Path, nodes: u8) -> Result<Identity, TaskError> {
-    let this = std::env::current_exe().map_err(TaskError::file("find", "the program that runs"))?;
+    let this = tree::this_program().map_err(TaskError::file("find", "the program that runs"))?;
     let log = dir.join("out/init.log");
     let file = File::create(&log).map_err(TaskError::file("create", &log))?;
     let copy = file.try_clone().map_err(TaskError::file("create", &log))?;
