@@ -35,6 +35,13 @@ const INPUT_SECONDS: u32 = 5;
 /// The longest input that is made up; a peer's message may have 64 KiB, and most faults need far less.
 const MAX_LEN: u32 = 16 * 1024;
 
+/// How many inputs a smoke run tries, from a fixed seed. It shows that each target runs and that its corpus holds, in
+/// a second or two; looking for what is new is the long form's business, and must not decide about an unrelated change.
+const SMOKE_RUNS: u32 = 20_000;
+
+/// The longest that a smoke run may take: many times what it needs.
+const SMOKE_LIMIT: Duration = Duration::from_secs(60);
+
 /// How much longer than asked the fuzzer may run before it counts as hanging.
 const SLACK: Duration = Duration::from_secs(60);
 
@@ -52,12 +59,20 @@ pub(crate) struct Options {
     /// Which targets; all by default
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
+    /// The same inputs each time, see [`SMOKE_RUNS`]
+    #[arg(skip)]
+    repeatable: bool,
 }
 
 impl Options {
     /// All targets, each for as long.
     pub(crate) fn all_for(time: Duration) -> Self {
-        Options { seconds: time.as_secs(), replay: None, targets: Vec::new() }
+        Options { seconds: time.as_secs(), replay: None, targets: Vec::new(), repeatable: false }
+    }
+
+    /// All targets with inputs that are the same each time: what passed once passes again.
+    pub(crate) fn smoke() -> Self {
+        Options { repeatable: true, ..Options::all_for(SMOKE_LIMIT) }
     }
 }
 
@@ -72,7 +87,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Result<(), TaskErro
     build()?;
     match &options.replay {
         Some(input) => targets.iter().try_for_each(|target| Program::new(binary(target)).arg(input).run()),
-        None => targets.iter().try_for_each(|target| fuzz(target, options.seconds, report)),
+        None => targets.iter().try_for_each(|target| fuzz(target, options, report)),
     }
 }
 
@@ -84,8 +99,13 @@ fn build() -> Result<(), TaskError> {
     build.arg("--target").arg(host()?).env("RUSTFLAGS", RUSTFLAGS).run()
 }
 
-fn fuzz(target: &str, seconds: u64, report: &mut Report) -> Result<(), TaskError> {
-    let found = folder().join("found").join(target);
+fn fuzz(target: &str, options: &Options, report: &mut Report) -> Result<(), TaskError> {
+    let seconds = options.seconds;
+    let found = folder().join(if options.repeatable { "smoke" } else { "found" }).join(target);
+    let repeat = format!("-seed=1 -runs={SMOKE_RUNS}");
+    if options.repeatable && found.exists() {
+        fs::remove_dir_all(&found).map_err(TaskError::file("remove", &found))?;
+    }
     let failed = folder().join("failed").join(target);
     for folder in [&found, &failed] {
         fs::create_dir_all(folder).map_err(TaskError::file("make", folder))?;
@@ -100,12 +120,13 @@ fn fuzz(target: &str, seconds: u64, report: &mut Report) -> Result<(), TaskError
         .arg(format!("-rss_limit_mb={MEMORY_MIB}"))
         .arg(format!("-artifact_prefix={}/", failed.display()))
         .words("-print_final_stats=1")
+        .words(if options.repeatable { &repeat } else { "" })
         .limit(Duration::from_secs(seconds) + SLACK)
         .log_to(&log)?
         .run();
     let said = tree::read(&log)?;
     match &result {
-        Ok(()) => report.line(format_args!("{target}: {} inputs in {seconds} s, no fault", inputs(&said))),
+        Ok(()) => report.line(format_args!("{target}: {} inputs, no fault", inputs(&said))),
         Err(_) => explain(target, &said, report),
     }
     result

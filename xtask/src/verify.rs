@@ -17,13 +17,12 @@ use crate::{check, differential, fuzz, generate, lifecycle, lint_differential};
 
 pub(crate) use self::tools::has_cxx;
 
-/// How long each target is fuzzed: to see that it runs and that its corpus holds; and in the long form.
-const SMOKE: Duration = Duration::from_secs(5);
+/// How long each target is fuzzed in the long form.
 const LONG: Duration = Duration::from_secs(60);
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Fuzz each target for a minute instead of a few seconds
+    /// Fuzz each target for a minute instead of trying the same few thousand inputs
     #[arg(long)]
     long: bool,
     /// Run the remaining steps after one has failed
@@ -103,7 +102,7 @@ impl Options {
     }
 
     fn fuzz(&self) -> fuzz::Options {
-        fuzz::Options::all_for(if self.long { LONG } else { SMOKE })
+        if self.long { fuzz::Options::all_for(LONG) } else { fuzz::Options::smoke() }
     }
 }
 
