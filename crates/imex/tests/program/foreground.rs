@@ -39,7 +39,8 @@ fn as_json_it_is_one_document() {
 fn a_daemon_that_refuses_to_start_is_named_with_its_last_words() {
     let temp = tempfile::tempdir_in("/tmp").unwrap();
     let daemon = other_daemon(temp.path(), "echo 'imexd: the moon is full' >&2; exit 7");
-    let said = run(imex(&["lab", "--nodes", "2", "--once", "--imexd"]).arg(daemon));
+    // One node, so that it is always the first to refuse.
+    let said = run(imex(&["lab", "--nodes", "1", "--once", "--imexd"]).arg(daemon));
     assert_eq!(said.code, 24);
     let expected = "the daemon of node 0 exited with code 7: imexd: the moon is full";
     assert!(said.out.contains(expected), "{}", said.out);
