@@ -10,6 +10,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::{Args, Command, CommandFactory};
+use imex_config::operator;
 
 use crate::error::{TaskError, plural};
 use crate::report::Report;
@@ -72,6 +73,8 @@ pub(crate) fn check(report: &mut Report) -> Result<(), TaskError> {
 fn files() -> Result<Files, TaskError> {
     let mut files = Files::new();
     files.insert("dist/conf/config.cfg".into(), imex_config::example().into_bytes());
+    files.insert("dist/conf/openimex.toml".into(), operator::example().into_bytes());
+    files.insert("docs/openimex-toml.md".into(), operator::reference().into_bytes());
     for program in programs() {
         completions::add(&program, &mut files);
         man::add(program, &mut files)?;

@@ -1,4 +1,5 @@
-//! `config.cfg` and `nodes_config.cfg`: what is written in them, and what it means on this machine.
+//! `config.cfg` and `nodes_config.cfg`: what is written in them, and what it means on this machine; and `openimex.toml`,
+//! the operator's own file ([`operator`]).
 //!
 //! What was written and what it means are two types. [`ServiceFile`] and [`NodeFile`] are the files, line by line;
 //! they look at nothing but bytes. [`Settings`] is their meaning for a daemon on one machine, [`ClientSettings`] for a
@@ -19,6 +20,7 @@ pub mod keys;
 pub mod load;
 pub mod machine;
 pub mod nodes;
+pub mod operator;
 pub mod problem;
 pub mod replace;
 pub mod resolve;
@@ -37,6 +39,7 @@ pub use load::{
 };
 pub use machine::{LocalAddress, Machine, ThisMachine};
 pub use nodes::{NodeAddress, NodeFile, parse_nodes};
+pub use operator::{DEFAULT_OPERATOR, Operator, OperatorError};
 pub use problem::{Problem, Problems, Severity, Strictness};
 pub use replace::replace;
 pub use resolve::{DEFAULT_SOCKET, MAX_SOCKET_PATH_BYTES, Written, resolve};
