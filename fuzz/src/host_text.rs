@@ -1,7 +1,9 @@
-//! What Slurm, `nvidia-smi` and the reports of other nodes say of hosts and their fabric.
+//! What Slurm, `nvidia-smi`, the kernel and the reports of other nodes say of hosts, their devices and their fabric.
 
 use std::collections::BTreeSet;
 
+use imex_host::channel::{Channel, ChannelLimit};
+use imex_host::devices::{CAPABILITIES, CharDevices, IMEX_CHANNELS, Major, NoMajor};
 use imex_host::{FabricId, HostList, NodeReport, compress, hostlist, identify, nvidia_smi};
 
 /// So many names are expanded and compressed again; more would only make each input slow.
@@ -9,7 +11,9 @@ const ENOUGH: usize = 1 << 12;
 
 /// A text is refused, or what is read of it can be written and read again.
 pub fn host_text(bytes: &[u8]) {
-    if let Some((read, text)) = crate::by_first_byte(bytes, &[host_list, smi, node_report, fabric_id]) {
+    if let Some((read, text)) =
+        crate::by_first_byte(bytes, &[host_list, smi, node_report, fabric_id, devices, limit])
+    {
         read(text);
     }
 }
@@ -57,4 +61,26 @@ fn node_report(text: &str) {
 fn fabric_id(text: &str) {
     let Ok(id) = text.parse::<FabricId>() else { return };
     assert_eq!(id.to_string().parse(), Ok(id), "an id is read as it is written");
+}
+
+fn devices(text: &str) {
+    let Ok(devices) = CharDevices::parse(text) else { return };
+    for (major, name) in devices.iter() {
+        assert!(major <= Major::MAX, "a major has 12 bits");
+        // Several majors may have the name, but it is registered.
+        assert!(!matches!(devices.major(name), Err(NoMajor::Absent { .. })), "`{name}` is listed");
+    }
+    for name in [IMEX_CHANNELS, CAPABILITIES] {
+        let listed = devices.iter().any(|(_, listed)| listed == name);
+        assert!(listed || devices.major(name).is_err(), "`{name}` is found as a whole or not at all");
+    }
+}
+
+fn limit(text: &str) {
+    let Ok(ChannelLimit::Count(count)) = ChannelLimit::parse(text) else { return };
+    let limit = ChannelLimit::Count(count);
+    assert_eq!(limit.admits(Channel::ZERO).is_ok(), count > 0, "no channels means not even the first");
+    if let Ok(beyond) = Channel::new(count) {
+        assert!(limit.admits(beyond).is_err(), "channels are counted from 0");
+    }
 }

@@ -4,18 +4,25 @@
 //! identity and the rules by which the reports of a machine's GPUs become one identity or a reason why there is none.
 //! [`nvidia_smi`] reads those reports from the text of NVIDIA's tool, [`report`] carries them between machines.
 //!
+//! [`devices`] reads which drivers the kernel has registered; [`channel`] looks at, makes, checks and removes the device
+//! nodes of IMEX channels. [`boot`] tells one boot of the machine from another, [`person`] one user from another.
+//!
 //! [`program`] runs other programs (Slurm's, the service manager's) without ever hanging on one. [`lease`] is the contract
 //! between those who use the node's domain and those who would remake it.
 //!
 //! Parsers take arbitrary text and never panic: [`HostList::parse`](hostlist::HostList::parse),
-//! [`nvidia_smi::parse`], [`report::NodeReport::parse`] and [`FabricId`]'s `FromStr` are the entry
-//! points for fuzzing.
+//! [`nvidia_smi::parse`], [`report::NodeReport::parse`], [`CharDevices::parse`](devices::CharDevices::parse),
+//! [`ChannelLimit::parse`](channel::ChannelLimit::parse) and [`FabricId`]'s `FromStr` are the entry points for fuzzing.
 
+pub mod boot;
+pub mod channel;
+pub mod devices;
 pub mod fabric;
 pub mod hostlist;
 pub mod lease;
 pub mod natural;
 pub mod nvidia_smi;
+pub mod person;
 pub mod program;
 pub mod report;
 
