@@ -16,7 +16,7 @@ use imex_topology::plan::{Outcome, Plan, plan};
 use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::report::{self, Report};
-use crate::slurm_lab::{Cluster, Root, Setup};
+use crate::slurm_lab::{Cluster, Keep, Root, Setup};
 use crate::tree;
 use cases::{Chance, Shape};
 use controller::{Controller, Seen};
@@ -64,13 +64,13 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Result<(), TaskErro
     let root = Root::build(report)?;
     let shapes = cases::shapes();
     let setup = Setup {
-        nodes: NODES,
         topology: Some(cases::topology_yaml(&shapes)?),
         partitions: shapes.iter().map(|shape| shape.name.to_owned()).collect(),
+        ..Setup::daemons(NODES)
     };
     let running = Stopwatch::start();
     let dir = tree::target().join(format!("slurm-lab/differential-{}", std::process::id()));
-    let cluster = Cluster::up(&root, &dir, &setup)?;
+    let cluster = Cluster::up(&root, &dir, &setup, Keep::WhileStarterLives)?;
     report.line(format_args!(
         "{} with {NODES} nodes after {}",
         root.version()?,

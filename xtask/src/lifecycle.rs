@@ -11,7 +11,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::process::Program;
 use crate::report::{self, Report};
-use crate::slurm_lab::{Cluster, Root, Setup};
+use crate::slurm_lab::{Cluster, Keep, Root, Setup};
 use crate::tree;
 
 /// Two blocks of four.
@@ -116,12 +116,12 @@ pub(crate) fn run(report: &mut Report) -> Result<(), TaskError> {
     Program::cargo().words("build --quiet --package imex --bin imex").limit(LIMIT * 20).run()?;
     let dir = tree::target().join(format!("slurm-lab/lifecycle-{}", std::process::id()));
     let setup = Setup {
-        nodes: NODES,
         topology: Some(topology("[1-4]", "[5-8]", true)),
         partitions: vec!["half".to_owned()],
+        ..Setup::daemons(NODES)
     };
     let running = Stopwatch::start();
-    let cluster = Cluster::up(&root, &dir, &setup)?;
+    let cluster = Cluster::up(&root, &dir, &setup, Keep::WhileStarterLives)?;
     prepare(&cluster)?;
     let mut findings = Vec::new();
     for story in &STORIES {

@@ -16,7 +16,7 @@ use imex_topology::lint::Verdict;
 use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::report::{self, Report};
-use crate::slurm_lab::{Cluster, Root, Setup};
+use crate::slurm_lab::{Cluster, Keep, Root, Setup};
 use crate::tree;
 use judge::{Judge, Seen};
 
@@ -60,8 +60,8 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Result<(), TaskErro
     let running = Stopwatch::start();
     let dir = tree::target().join(format!("slurm-lab/lint-{}", std::process::id()));
     // The cluster lends its namespaces and its munged; its own controller and node are not asked anything.
-    let setup = Setup { nodes: 1, topology: None, partitions: Vec::new() };
-    let cluster = Cluster::up(&root, &dir, &setup)?;
+    let setup = Setup::daemons(1);
+    let cluster = Cluster::up(&root, &dir, &setup, Keep::WhileStarterLives)?;
     let judge = Judge::new(&cluster)?;
     let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
     let mut disagreements = Vec::new();

@@ -1,29 +1,45 @@
-//! A real Slurm on this machine: controller and nodes in namespaces of their own, from Debian's packages.
+//! A real Slurm on this machine: controller and nodes in name spaces of their own, from Debian's packages.
 //!
 //! `build` makes a root with Slurm in it, once; `up` starts a cluster over it, `exec` runs a command in it, `down` ends
 //! it. The root is never written to, nothing listens outside of the cluster's own network, and everything ends with
-//! one process. Needs root, namespaces and overlayfs; a machine without them is told so.
+//! one process. Needs root, name spaces and overlayfs; a machine without them is told so.
+//!
+//! With `--systemd` each node is a machine: process, mount, host name, IPC, network, control group and time name spaces of
+//! its own, a cable to a bridge, a disk, a boot id, and Debian's systemd as its first process.
 
+mod cgroup;
 mod cluster;
+mod commands;
 mod conf;
+mod fakes;
+mod filesystem;
 mod init;
+mod keeper;
+mod layer;
+mod machine;
+mod note;
 mod root;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::error::TaskError;
-use crate::report::Report;
+use crate::report::{self, Report};
 use crate::tree;
 
-pub(crate) use cluster::Cluster;
-pub(crate) use conf::Setup;
+pub(crate) use cluster::{Cluster, Seat};
+pub(crate) use conf::{Machines, Network, Setup};
+pub(crate) use keeper::Keep;
 pub(crate) use root::Root;
 
 /// How long a command in the cluster may take: a client that has lost its controller would wait for ever.
 const EXEC_LIMIT: Duration = Duration::from_secs(60);
+
+/// Where this program is on each machine of a cluster.
+const LAB: &str = "/usr/lib/openimex-lab/xtask";
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -39,11 +55,38 @@ enum Command {
     Up(Up),
     /// Run a command in the cluster
     Exec(Exec),
+    /// Take the power from a node, without any notice
+    PowerOff(Power),
+    /// Give a node its power again: it boots with the disk it had
+    PowerOn(Power),
     /// End the cluster
     Down(Of),
-    /// Be the first process of a cluster: what `up` starts
+    /// Start a cluster's first process and clean up after it: what `up` starts
     #[command(hide = true)]
-    Init(Init),
+    Keep {
+        #[arg(long)]
+        keep: Keep,
+        #[command(flatten)]
+        options: InitOptions,
+    },
+    /// Be the first process of a cluster
+    #[command(hide = true)]
+    Init(InitOptions),
+    /// Be the first process of a machine
+    #[command(hide = true)]
+    Boot(machine::BootOptions),
+    /// Serve instance metadata on a machine
+    #[command(hide = true)]
+    Metadata,
+    /// Do something that needs the cluster's name spaces
+    #[command(hide = true, subcommand)]
+    Inside(Inside),
+}
+
+#[derive(Subcommand)]
+enum Inside {
+    PowerOff { node: u8 },
+    PowerOn { node: u8 },
 }
 
 #[derive(Args)]
@@ -63,30 +106,104 @@ struct Up {
     /// A topology.yaml for the controller
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
+    /// Make each node a machine of its own, with systemd
+    #[arg(long)]
+    systemd: bool,
+    /// More lines for slurm.conf
+    #[arg(long, value_name = "FILE", requires = "systemd")]
+    conf: Option<PathBuf>,
+    /// What the nodes' network speaks
+    #[arg(long, value_name = "NETWORK", requires = "systemd", default_value = "both")]
+    network: Network,
 }
 
 #[derive(Args)]
 struct Exec {
     #[command(flatten)]
     of: Of,
+    /// On this node, in its own name spaces, instead of beside the controller
+    #[arg(long, value_name = "NODE", value_parser = node_number)]
+    node: Option<u8>,
+    /// As this user: alice, bob
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<String>,
 }
 
 #[derive(Args)]
-struct Init {
+struct Power {
+    #[command(flatten)]
+    of: Of,
+    /// The node
+    #[arg(value_name = "NODE", value_parser = node_number)]
+    node: u8,
+}
+
+/// What the first process of a cluster is told.
+#[derive(Args)]
+struct InitOptions {
     #[arg(long)]
     root: PathBuf,
     #[arg(long)]
     dir: PathBuf,
     #[arg(long)]
     nodes: u8,
+    #[arg(long)]
+    nodes_are: NodesAre,
+    #[arg(long)]
+    network: Network,
+}
+
+/// What a node is, in a word.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum NodesAre {
+    Daemons,
+    Machines,
+}
+
+impl InitOptions {
+    /// The same as a command line.
+    fn words(&self) -> [OsString; 10] {
+        let nodes_are = match self.nodes_are {
+            NodesAre::Daemons => "daemons",
+            NodesAre::Machines => "machines",
+        };
+        let word = OsString::from;
+        [
+            word("--root"),
+            self.root.clone().into(),
+            word("--dir"),
+            self.dir.clone().into(),
+            word("--nodes"),
+            word(&self.nodes.to_string()),
+            word("--nodes-are"),
+            word(nodes_are),
+            word("--network"),
+            word(self.network.word()),
+        ]
+    }
 }
 
 impl Of {
     fn dir(&self) -> PathBuf {
         self.dir.clone().unwrap_or_else(|| tree::target().join("slurm-lab/cluster"))
+    }
+}
+
+impl Up {
+    fn setup(&self) -> Result<Setup, TaskError> {
+        let read = |path: &Option<PathBuf>| path.as_deref().map(tree::read).transpose();
+        let mut setup = Setup::daemons(self.nodes);
+        if self.systemd {
+            let slurm_conf = read(&self.conf)?.unwrap_or_default();
+            setup = Setup::machines(
+                self.nodes,
+                Machines { network: self.network, slurm_conf, files: Vec::new() },
+            );
+        }
+        Ok(Setup { topology: read(&self.topology)?, ..setup })
     }
 }
 
@@ -99,24 +216,34 @@ pub(crate) fn run(options: Options, report: &mut Report) -> Result<(), TaskError
             Ok(())
         }
         Command::Up(up) => {
-            let topology = up.topology.as_deref().map(tree::read).transpose()?;
-            let setup = Setup { nodes: up.nodes, topology, partitions: Vec::new() };
-            let cluster = Cluster::up(&Root::build(report)?, &up.of.dir(), &setup)?;
-            report.line(format_args!(
-                "{} nodes are idle; their files are in {}",
-                up.nodes,
-                cluster.dir().display()
-            ));
-            cluster.leave_running();
+            let root = Root::build(report)?;
+            let running = crate::clock::Stopwatch::start();
+            let cluster = Cluster::up(&root, &up.of.dir(), &up.setup()?, Keep::UntilDown)?;
+            let (took, dir) = (report::seconds(running.elapsed()), cluster.dir().display());
+            report.line(format_args!("{} nodes are idle after {took}; their files are in {dir}", up.nodes));
             Ok(())
         }
         Command::Exec(exec) => {
             let words: Vec<&str> = exec.command.iter().map(String::as_str).collect();
-            let said = Cluster::find(&exec.of.dir())?.exec(&words, EXEC_LIMIT)?;
+            let seat = Seat { node: exec.node, user: exec.user.as_deref() };
+            let said = Cluster::find(&exec.of.dir())?.exec_at(seat, &words, EXEC_LIMIT)?;
             report.line(said.out.trim_end());
             said.judge()
         }
+        Command::PowerOff(power) => Cluster::find(&power.of.dir())?.power_off(power.node),
+        Command::PowerOn(power) => Cluster::find(&power.of.dir())?.power_on(power.node),
         Command::Down(of) => Cluster::find(&of.dir())?.down(),
-        Command::Init(init) => init::run(&init.root, &init.dir, init.nodes),
+        Command::Keep { keep, options } => keeper::run(&options, keep),
+        Command::Init(options) => init::run(&options),
+        Command::Boot(options) => machine::boot(&options),
+        Command::Metadata => fakes::metadata::serve(),
+        Command::Inside(Inside::PowerOff { node }) => machine::power_off(node),
+        Command::Inside(Inside::PowerOn { node }) => machine::power_on(node, init::network_of_cluster()?),
     }
+}
+
+/// `node3` or `3`.
+fn node_number(text: &str) -> Result<u8, String> {
+    let number = text.strip_prefix("node").unwrap_or(text);
+    number.parse().map_err(|_| format!("{text:?} is no node: they are called node1, node2, …"))
 }

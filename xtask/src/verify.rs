@@ -15,7 +15,7 @@ use crate::error::TaskError;
 use crate::report::{self, Report};
 use crate::{check, differential, fuzz, generate, lifecycle, lint_differential};
 
-pub(crate) use self::tools::has_cxx;
+pub(crate) use self::tools::{has, has_cxx};
 
 /// How long each target is fuzzed in the long form.
 const LONG: Duration = Duration::from_secs(60);

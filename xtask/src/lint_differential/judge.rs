@@ -124,7 +124,7 @@ fn name(form: Form) -> &'static str {
 /// That of a cluster with the nodes that the files are made for. Without a log file a controller writes to standard
 /// error; the port is not that of the cluster's own one. `topology.yaml` takes precedence over the plugin.
 fn slurm_conf(form: Form) -> String {
-    let setup = Setup { nodes: NODES, topology: None, partitions: Vec::new() };
+    let setup = Setup::daemons(NODES);
     let is_shared = |line: &&str| !OWN.iter().any(|key| line.split('=').next() == Some(key));
     let mut text = format!(
         "SlurmctldPidFile=/run/slurmctld-lint.pid\nSlurmctldPort=6827\nStateSaveLocation=/out/{}/state\n",

@@ -9,14 +9,19 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::conf::Setup;
+use super::cgroup::Cgroup;
+use super::conf::{Network, Nodes, Setup};
+use super::keeper::Keep;
+use super::note::Note;
 use super::root::Root;
+use super::{EXEC_LIMIT, InitOptions, LAB, NodesAre, commands, layer};
 use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::tree;
 
-/// How long a cluster may take to start: 36 nodes are idle within two seconds on a quiet machine.
-const START_LIMIT: Duration = Duration::from_secs(60);
+/// How long a cluster may take to start: 36 nodes are idle within two seconds on a quiet machine, 36 with systemd within
+/// thirteen.
+const START_LIMIT: Duration = Duration::from_secs(90);
 
 /// How often something that is awaited is looked at.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -27,16 +32,17 @@ const END_LIMIT: Duration = Duration::from_secs(20);
 /// A running cluster. Dropped, it is ended.
 pub(crate) struct Cluster {
     dir: PathBuf,
-    /// The cluster's first process, as this side sees it, and when that was started.
-    first: Identity,
+    note: Note,
     stays: bool,
 }
 
-/// A process that cannot be mistaken for a later one with the same number.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Identity {
-    pid: i32,
-    started: u64,
+/// Where in a cluster a command runs, and as whom.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seat<'a> {
+    /// On this node, which must be a machine; beside the controller without one.
+    pub(crate) node: Option<u8>,
+    /// As this user; root without one.
+    pub(crate) user: Option<&'a str>,
 }
 
 /// What a command in the cluster said.
@@ -49,37 +55,39 @@ pub(crate) struct Said {
 
 impl Cluster {
     /// Starts a cluster and waits until every node is idle.
-    pub(crate) fn up(root: &Root, dir: &Path, setup: &Setup) -> Result<Self, TaskError> {
+    pub(crate) fn up(root: &Root, dir: &Path, setup: &Setup, keep: Keep) -> Result<Self, TaskError> {
         if Cluster::find(dir).is_ok() {
             return Err(TaskError::NotHere(format!("a cluster runs in {} already", dir.display())));
         }
         if dir.exists() {
             fs::remove_dir_all(dir).map_err(TaskError::file("remove", dir))?;
         }
-        for folder in ["work", "mnt", "out"] {
+        for folder in ["work", "mnt", "out", "layer"] {
             let folder = dir.join(folder);
             fs::create_dir_all(&folder).map_err(TaskError::file("create", folder))?;
         }
-        write(&dir.join("out/slurm.conf"), &setup.slurm_conf())?;
-        if let Some(topology) = &setup.topology {
-            write(&dir.join("out/topology.yaml"), topology)?;
+        layer::write(setup, root, &dir.join("layer"))?;
+        let (nodes_are, network) = match &setup.nodes_are {
+            Nodes::Daemons => (NodesAre::Daemons, Network::default()),
+            Nodes::Machines(machines) => (NodesAre::Machines, machines.network),
+        };
+        let (root, dir, nodes) = (root.path().to_owned(), dir.to_owned(), setup.nodes);
+        let options = InitOptions { root, dir: dir.clone(), nodes, nodes_are, network };
+        let cluster = Cluster { dir, note: start(&options, keep)?, stays: keep == Keep::UntilDown };
+        match cluster.wait_for_nodes(usize::from(nodes)) {
+            Ok(()) => Ok(cluster),
+            Err(error) => {
+                drop(cluster.end());
+                Err(error)
+            }
         }
-        let cluster = Cluster { dir: dir.to_owned(), first: start(root, dir, setup.nodes)?, stays: false };
-        cluster.wait_for_nodes(usize::from(setup.nodes))?;
-        Ok(cluster)
     }
 
     /// The cluster that runs in a folder.
     pub(crate) fn find(dir: &Path) -> Result<Self, TaskError> {
-        let none = || TaskError::NotHere(format!("no cluster runs in {}", dir.display()));
-        let text = fs::read_to_string(dir.join("first")).map_err(|_| none())?;
-        let mut words = text.split_whitespace().map(str::parse::<u64>);
-        let (Some(Ok(pid)), Some(Ok(started))) = (words.next(), words.next()) else { return Err(none()) };
-        let first = Identity { pid: i32::try_from(pid).map_err(|_| none())?, started };
-        if !first.lives() {
-            return Err(none());
-        }
-        Ok(Cluster { dir: dir.to_owned(), first, stays: true })
+        let note = Note::read(dir).filter(|note| note.first.lives());
+        let note = note.ok_or_else(|| TaskError::NotHere(format!("no cluster runs in {}", dir.display())))?;
+        Ok(Cluster { dir: dir.to_owned(), note, stays: true })
     }
 
     /// Its folder; `out` in it is `/out` in the cluster.
@@ -87,28 +95,86 @@ impl Cluster {
         &self.dir
     }
 
-    /// Lets it run on when this value is dropped.
-    pub(crate) fn leave_running(mut self) {
-        self.stays = true;
+    /// Runs a command beside the controller, for at most so long.
+    pub(crate) fn exec(&self, words: &[&str], limit: Duration) -> Result<Said, TaskError> {
+        self.exec_at(Seat::default(), words, limit)
     }
 
-    /// Runs a command in the cluster, for at most so long.
-    pub(crate) fn exec(&self, words: &[&str], limit: Duration) -> Result<Said, TaskError> {
+    /// Runs a command somewhere in the cluster, for at most so long.
+    pub(crate) fn exec_at(&self, seat: Seat<'_>, words: &[&str], limit: Duration) -> Result<Said, TaskError> {
         let line = words.join(" ");
-        let mut command = Command::new("timeout");
-        command.arg("--signal=KILL").arg(limit.as_secs().to_string()).arg("nsenter");
-        command.arg(format!("--target={}", self.first.pid));
-        command.args(["--mount", "--uts", "--ipc", "--net", "--pid", "--root", "--wd", "--", "env", "-i"]);
-        command.args(["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8"]).args(words);
-        let output = command.stdin(Stdio::null()).output();
+        let mut command = self.command(seat, limit)?;
+        let output = command.args(words).output();
         let output = output.map_err(|source| TaskError::Start { line: line.clone(), source })?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(Said { line, code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) })
     }
 
+    /// The beginning of a command line that leads into the cluster.
+    fn command(&self, seat: Seat<'_>, limit: Duration) -> Result<Command, TaskError> {
+        const SPACES: [&str; 6] = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup"];
+        let mut command = Command::new("timeout");
+        command.arg("--signal=KILL").arg(limit.as_secs_f64().to_string()).arg("nsenter");
+        command
+            .arg(format!("--target={}", self.note.first.pid()))
+            .args(SPACES)
+            .args(["--root", "--wd", "--"]);
+        if let Some(node) = seat.node {
+            let target = format!("--target={}", self.first_of(node)?);
+            command.args(["nsenter", &target]).args(SPACES).args(["--time", "--root", "--wd", "--"]);
+        }
+        let mut home = "/root".to_owned();
+        if let Some(user) = seat.user {
+            command.args([
+                "setpriv",
+                "--init-groups",
+                &format!("--reuid={user}"),
+                &format!("--regid={user}"),
+            ]);
+            home = format!("/home/{user}");
+        }
+        command.args(["env", "-i", &format!("--chdir={home}"), &format!("HOME={home}")]);
+        command.args(seat.user.map(|user| format!("USER={user}")));
+        command.args([&format!("PATH={}", commands::PATH), "LANG=C.UTF-8"]).stdin(Stdio::null());
+        Ok(command)
+    }
+
+    /// A node's first process, as the cluster sees it.
+    fn first_of(&self, node: u8) -> Result<u32, TaskError> {
+        let text = fs::read_to_string(self.dir.join(format!("out/node{node}.pid"))).unwrap_or_default();
+        let first = text.split_whitespace().next().and_then(|pid| pid.parse().ok());
+        first.ok_or_else(|| TaskError::NotHere(format!("node{node} is off, or no machine")))
+    }
+
+    /// Takes the power from a node, and waits until nothing of it runs.
+    pub(crate) fn power_off(&self, node: u8) -> Result<(), TaskError> {
+        self.exec(&[LAB, "slurm-lab", "inside", "power-off", &node.to_string()], EXEC_LIMIT)?.judge()
+    }
+
+    /// Gives a node its power again, and waits until its slurmd runs.
+    pub(crate) fn power_on(&self, node: u8) -> Result<(), TaskError> {
+        let number = node.to_string();
+        let words = [LAB, "slurm-lab", "inside", "power-on", &number];
+        let start = || self.exec(&words, EXEC_LIMIT);
+        // Where groups are delegated, only what is in the cluster's own may move within it.
+        let said = match &self.note.cgroup {
+            None => start()?,
+            Some(folder) => {
+                let group = Cgroup::at(folder)?;
+                group.inside(&group.home(), start)?
+            }
+        };
+        said.judge()?;
+        let seat = Seat { node: Some(node), user: None };
+        self.until(&format!("slurmd runs on node{node}"), || {
+            let said = self.exec_at(seat, &["systemctl", "is-active", "slurmd"], EXEC_LIMIT)?;
+            Ok(said.code == Some(0))
+        })
+    }
+
     /// What a command in the cluster prints, if it succeeds.
     pub(crate) fn stdout(&self, words: &[&str]) -> Result<String, TaskError> {
-        let said = self.exec(words, super::EXEC_LIMIT)?;
+        let said = self.exec(words, EXEC_LIMIT)?;
         said.judge()?;
         Ok(said.out)
     }
@@ -120,36 +186,45 @@ impl Cluster {
     }
 
     fn end(&self) -> Result<(), TaskError> {
-        if self.first.lives() {
-            // Its namespace's other processes end with it.
-            let _ = kill(Pid::from_raw(self.first.pid), Signal::SIGKILL);
+        let Note { first, keeper, cgroup } = &self.note;
+        if first.lives() {
+            // The other processes of its name space end with it.
+            let _ = kill(Pid::from_raw(first.pid()), Signal::SIGKILL);
         }
         let running = Stopwatch::start();
-        while self.first.lives() {
+        while first.lives() || keeper.lives() {
             if running.elapsed() > END_LIMIT {
-                return Err(TaskError::NotHere(format!("process {} does not end", self.first.pid)));
+                return Err(TaskError::NotHere(format!("process {} does not end", first.pid())));
             }
             thread::sleep(PAUSE);
         }
-        let note = self.dir.join("first");
+        // The keeper has removed it, unless it was killed.
+        cgroup.as_deref().map_or(Ok(()), Cgroup::remove)?;
+        let layer = self.dir.join("layer");
+        fs::remove_dir_all(&layer).map_err(TaskError::file("remove", layer))?;
+        let note = Note::path(&self.dir);
         fs::remove_file(&note).map_err(TaskError::file("remove", note))
     }
 
-    fn wait_for_nodes(&self, nodes: usize) -> Result<(), TaskError> {
+    /// Waits until every node is idle.
+    pub(crate) fn wait_for_nodes(&self, nodes: usize) -> Result<(), TaskError> {
+        self.until(&format!("{nodes} nodes are idle"), || {
+            let words = ["sinfo", "--noheader", "--Node", "--partition=main", "--format=%T"];
+            let states = self.exec(&words, EXEC_LIMIT)?;
+            Ok(states.out.lines().filter(|state| state.trim() == "idle").count() == nodes)
+        })
+    }
+
+    fn until(&self, what: &str, mut look: impl FnMut() -> Result<bool, TaskError>) -> Result<(), TaskError> {
         let running = Stopwatch::start();
-        loop {
-            let idle = self
-                .exec(&["sinfo", "--noheader", "--Node", "--partition=main", "--format=%T"], START_LIMIT)?;
-            let idle = idle.out.lines().filter(|state| state.trim() == "idle").count();
-            if idle == nodes {
-                return Ok(());
-            }
+        while !look()? {
             if running.elapsed() > START_LIMIT {
-                let what = format!("{idle} of {nodes} nodes are idle after {} s", START_LIMIT.as_secs());
-                return Err(TaskError::NotHere(what));
+                let limit = START_LIMIT.as_secs();
+                return Err(TaskError::NotHere(format!("after {limit} s it is not so that {what}")));
             }
             thread::sleep(PAUSE);
         }
+        Ok(())
     }
 }
 
@@ -174,56 +249,35 @@ impl Said {
     }
 }
 
-impl Identity {
-    fn of(pid: i32) -> Option<Self> {
-        // The command's name may hold anything, also blanks and parentheses: the fields count from the last one.
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let (_, fields) = stat.rsplit_once(") ")?;
-        let mut fields = fields.split(' ');
-        let dead = matches!(fields.next()?, "Z" | "X");
-        let started = fields.nth(18)?.parse().ok()?;
-        (!dead).then_some(Identity { pid, started })
-    }
-
-    fn lives(self) -> bool {
-        Identity::of(self.pid) == Some(self)
-    }
-}
-
-/// Starts the first process in new namespaces, and waits until it has started Slurm.
-fn start(root: &Root, dir: &Path, nodes: u8) -> Result<Identity, TaskError> {
+/// Starts the keeper, and waits until the first process has started Slurm.
+fn start(options: &InitOptions, keep: Keep) -> Result<Note, TaskError> {
     let this = tree::this_program().map_err(TaskError::file("find", "the program that runs"))?;
-    let log = dir.join("out/init.log");
+    let log = options.dir.join("out/keeper.log");
     let file = File::create(&log).map_err(TaskError::file("create", &log))?;
     let copy = file.try_clone().map_err(TaskError::file("create", &log))?;
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "--kill-child=KILL"]);
-    command.arg(this).args(["slurm-lab", "init", "--root"]).arg(root.path());
-    command.arg("--dir").arg(dir).arg("--nodes").arg(nodes.to_string());
-    let line = "unshare".to_owned();
+    let mut command = Command::new(this);
+    command.args(["slurm-lab", "keep", "--keep", keep.word()]).args(options.words());
+    let line = "slurm-lab keep".to_owned();
     let child = command.stdin(Stdio::null()).stdout(file).stderr(copy).spawn();
     let mut child = child.map_err(|source| TaskError::Start { line, source })?;
     let running = Stopwatch::start();
-    while !dir.join("out/started").is_file() {
+    let note = loop {
+        let started = options.dir.join("out/started").is_file();
+        if let Some(note) = Note::read(&options.dir).filter(|_| started) {
+            break note;
+        }
         let ended = !matches!(child.try_wait(), Ok(None));
         if ended || running.elapsed() > START_LIMIT {
-            let _ = child.kill();
-            let _ = child.wait();
-            let said = tree::read(&log).unwrap_or_default();
+            // It ends what it has started.
+            let _ = kill(Pid::from_raw(i32::try_from(child.id()).unwrap_or_default()), Signal::SIGTERM);
+            drop(child.wait());
+            let read = |name: &str| tree::read(&options.dir.join("out").join(name)).unwrap_or_default();
+            let said = read("keeper.log") + &read("init.log");
             return Err(TaskError::NotHere(format!("a cluster cannot be started: {}", said.trim())));
         }
         thread::sleep(PAUSE);
-    }
-    let children = format!("/proc/{0}/task/{0}/children", child.id());
-    let first = fs::read_to_string(&children).map_err(TaskError::file("read", &children))?;
-    let first = first.split_whitespace().next().and_then(|pid| pid.parse().ok()).and_then(Identity::of);
-    let first = first.ok_or_else(|| TaskError::NotHere("the cluster's first process is gone".to_owned()))?;
-    write(&dir.join("first"), &format!("{} {}\n", first.pid, first.started))?;
-    // `unshare` ends with the first process; collected here it does not stay a zombie of a task that goes on.
+    };
+    // Collected here it does not stay a zombie of a task that goes on.
     thread::spawn(move || child.wait());
-    Ok(first)
-}
-
-fn write(path: &Path, text: &str) -> Result<(), TaskError> {
-    fs::write(path, text).map_err(TaskError::file("write", path))
+    Ok(note)
 }

@@ -1,34 +1,51 @@
 //! The first process of a cluster: makes its file system and network, starts Slurm, then collects what ends.
 //!
-//! It runs in new mount, host name, IPC, network and process namespaces (`unshare` makes them), so that nothing of what
-//! it does is seen outside, and the kernel ends everything in them when it ends.
+//! It runs in new mount, host name, IPC, network, process and control group name spaces, so that nothing of what it does
+//! is seen outside, and the kernel ends everything in them when it ends.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sys::stat::{Mode, SFlag, makedev, mknod, umask};
+use clap::ValueEnum;
+use nix::mount::MsFlags;
+use nix::sys::signal::SigSet;
 use nix::sys::wait::wait;
-use nix::unistd::{chdir, pivot_root, sethostname};
+use nix::unistd::sethostname;
 
-use super::conf::Setup;
+use super::commands::{program, write};
+use super::conf::{CONTROLLER, Network};
+use super::{InitOptions, NodesAre, filesystem, machine};
 use crate::error::TaskError;
 
-/// Where the host's folder for logs and files is in the cluster.
-const OUT: &str = "/out";
+/// Where the folder for logs and files, which the outside reads, is in the cluster.
+pub(super) const OUT: &str = "/out";
 
-/// The devices that daemons expect: name, major, minor.
-const DEVICES: [(&str, u64, u64); 6] =
-    [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0)];
+/// Where what machines are made of is in the cluster: the root with its packages, the layer over it, the disks.
+pub(super) const STORE: &str = "/store";
+
+/// Where the cluster's network is noted for nodes that are powered on later.
+const NETWORK: &str = "/run/lab/network";
 
 /// Starts the cluster and stays.
-pub(super) fn run(root: &Path, dir: &Path, nodes: u8) -> Result<(), TaskError> {
-    file_system(root, dir).map_err(|error| failed("the file system", &error))?;
-    files(nodes)?;
-    network()?;
-    daemons(nodes)?;
+pub(super) fn run(options: &InitOptions) -> Result<(), TaskError> {
+    // The keeper waits for signals and so has blocked them; a controller that inherits this never reloads.
+    SigSet::all().thread_unblock().map_err(|error| failed("the signals", &error))?;
+    file_system(options).map_err(|error| failed("the file system", &error))?;
+    sethostname("ctl").map_err(|error| failed("the host name", &error))?;
+    for folder in ["/run/lab", "/run/munge", "/var/spool/slurmctld", "/var/spool/slurmd"] {
+        fs::create_dir_all(folder).map_err(TaskError::file("create", folder))?;
+    }
+    write(NETWORK, options.network.word())?;
+    network(options)?;
+    program("chown munge:munge /var/lib/munge /var/log/munge /run/munge")?;
+    program("setpriv --reuid=munge --regid=munge --clear-groups munged")?;
+    program("slurmctld -i")?;
+    for node in 1..=options.nodes {
+        match options.nodes_are {
+            NodesAre::Daemons => daemon(node)?,
+            NodesAre::Machines => machine::power_on(node, options.network)?,
+        }
+    }
     write(Path::new(OUT).join("started"), "")?;
     loop {
         // ECHILD cannot be: the controller runs. If it ended, there is nothing left to do but to wait for the end.
@@ -38,117 +55,63 @@ pub(super) fn run(root: &Path, dir: &Path, nodes: u8) -> Result<(), TaskError> {
     }
 }
 
+/// What the network speaks, of the cluster that this process is in.
+pub(super) fn network_of_cluster() -> Result<Network, TaskError> {
+    let word = fs::read_to_string(NETWORK).map_err(TaskError::file("read", NETWORK))?;
+    Network::from_str(&word, false).map_err(|why| TaskError::Output { line: NETWORK.to_owned(), why })
+}
+
 /// Lays a writable layer over the root and makes it this process's `/`.
-fn file_system(root: &Path, dir: &Path) -> nix::Result<()> {
-    let none: Option<&str> = None;
-    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
-    let (work, new) = (dir.join("work"), dir.join("mnt"));
-    let tmpfs =
-        |at: &Path, options: &str| mount(Some("tmpfs"), at, Some("tmpfs"), MsFlags::empty(), Some(options));
-    tmpfs(&work, "mode=755")?;
-    for folder in ["upper", "work"] {
-        nix::unistd::mkdir(&work.join(folder), Mode::from_bits_truncate(0o755))?;
-    }
-    let layers = format!(
-        "lowerdir={},upperdir={},workdir={}",
-        root.display(),
-        work.join("upper").display(),
-        work.join("work").display()
-    );
-    mount(Some("overlay"), &new, Some("overlay"), MsFlags::empty(), Some(layers.as_str()))?;
-    mount(Some("proc"), &new.join("proc"), Some("proc"), MsFlags::empty(), none)?;
-    tmpfs(&new.join("dev"), "mode=755")?;
-    tmpfs(&new.join("run"), "mode=755")?;
-    tmpfs(&new.join("tmp"), "mode=1777")?;
-    devices(&new.join("dev"))?;
-    let out = new.join("out");
-    nix::unistd::mkdir(&out, Mode::from_bits_truncate(0o755))?;
-    mount(Some(&dir.join("out")), &out, none, MsFlags::MS_BIND, none)?;
-    let old = new.join("old");
-    nix::unistd::mkdir(&old, Mode::from_bits_truncate(0o700))?;
-    pivot_root(&new, &old)?;
-    chdir("/")?;
-    umount2("/old", MntFlags::MNT_DETACH)
-}
-
-fn devices(folder: &Path) -> nix::Result<()> {
-    let before = umask(Mode::empty());
-    for (name, major, minor) in DEVICES {
-        mknod(&folder.join(name), SFlag::S_IFCHR, Mode::from_bits_truncate(0o666), makedev(major, minor))?;
-    }
-    umask(before);
-    for (name, target) in
-        [("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1")]
-    {
-        symlink(target, folder.join(name))
-            .map_err(|error| nix::errno::Errno::from_raw(error.raw_os_error().unwrap_or_default()))?;
-    }
-    let shm = folder.join("shm");
-    nix::unistd::mkdir(&shm, Mode::from_bits_truncate(0o755))?;
-    mount(Some("tmpfs"), &shm, Some("tmpfs"), MsFlags::empty(), None::<&str>)
-}
-
-/// What must be there before the first daemon: all of them look up the host's name.
-fn files(nodes: u8) -> Result<(), TaskError> {
-    sethostname("ctl").map_err(|error| failed("the host name", &error))?;
-    write("/etc/hosts", Setup::hosts(nodes))?;
-    write("/etc/slurm/cgroup.conf", "CgroupPlugin=disabled\n")?;
-    for file in ["slurm.conf", "topology.yaml"] {
-        let given = Path::new(OUT).join(file);
-        if given.is_file() {
-            let to = Path::new("/etc/slurm").join(file);
-            fs::copy(&given, &to).map_err(TaskError::file("write", to))?;
+fn file_system(options: &InitOptions) -> nix::Result<()> {
+    filesystem::make_private()?;
+    let (dir, new) = (&options.dir, options.dir.join("mnt"));
+    let (work, layer) = (dir.join("work"), dir.join("layer"));
+    filesystem::tmpfs(&work, "755")?;
+    filesystem::overlay(&[&layer, &options.root], &work.join("ctl"), &new)?;
+    filesystem::kernel("proc", &new.join("proc"), MsFlags::empty())?;
+    filesystem::devices(&new)?;
+    filesystem::tmpfs(&new.join("run"), "755")?;
+    filesystem::tmpfs(&new.join("tmp"), "1777")?;
+    let out = new.join(&OUT[1..]);
+    filesystem::folder(&out)?;
+    filesystem::bind(&dir.join("out"), &out)?;
+    if options.nodes_are == NodesAre::Machines {
+        filesystem::kernel("sysfs", &new.join("sys"), MsFlags::MS_RDONLY)?;
+        filesystem::kernel("cgroup2", &new.join("sys/fs/cgroup"), MsFlags::empty())?;
+        for (name, from) in [("root", &options.root), ("layer", &layer), ("disks", &work)] {
+            let to = new.join(&STORE[1..]).join(name);
+            filesystem::folder(&to)?;
+            filesystem::bind(from, &to)?;
         }
     }
-    for folder in ["/run/lab", "/run/munge", "/var/spool/slurmctld", "/var/spool/slurmd"] {
-        fs::create_dir_all(folder).map_err(TaskError::file("create", folder))?;
-    }
-    Ok(())
+    filesystem::pivot(&new)
 }
 
-/// Slurm asks for IPv4 addresses only if some interface besides loopback has one, so a bridge without ports has one.
-fn network() -> Result<(), TaskError> {
+/// Slurm asks for IPv4 addresses only if some interface besides loopback has one, so even a bridge without ports has one.
+///
+/// The bridge's own address is fixed: otherwise it changes as ports are added, and nodes send to the old one for seconds.
+fn network(options: &InitOptions) -> Result<(), TaskError> {
     program("ip link set lo up")?;
     program("ip link add br0 address 02:77:00:00:00:fe type bridge")?;
-    program("ip address add 10.77.0.254/24 dev br0")?;
+    for address in options.network.addresses(CONTROLLER) {
+        add_address(&address, "br0")?;
+    }
     program("ip link set br0 up")
 }
 
-fn daemons(nodes: u8) -> Result<(), TaskError> {
-    let mut key = [0_u8; 128];
-    let random = fs::File::open("/dev/urandom")
-        .and_then(|mut source| std::io::Read::read_exact(&mut source, &mut key));
-    random.map_err(TaskError::file("read", "/dev/urandom"))?;
-    write("/etc/munge/munge.key", key)?;
-    program("chmod 400 /etc/munge/munge.key")?;
-    program("chown -R munge:munge /etc/munge /var/lib/munge /var/log/munge /run/munge")?;
-    program("setpriv --reuid=munge --regid=munge --clear-groups munged")?;
-    program("slurmctld -i")?;
-    (1..=nodes).try_for_each(|node| {
-        let spool = format!("/var/spool/slurmd/node{node}");
-        fs::create_dir_all(&spool).map_err(TaskError::file("create", spool))?;
-        program(&format!("slurmd -N node{node}"))
-    })
+/// Gives an interface an address at once: without `nodad` one of IPv6 could not be used for a second.
+pub(super) fn add_address(address: &str, interface: &str) -> Result<(), TaskError> {
+    let (length, more) = if address.contains(':') { (64, "nodad") } else { (24, "") };
+    program(&format!("ip address add {address}/{length} dev {interface} {more}"))
 }
 
-fn write(path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> Result<(), TaskError> {
-    let path = path.as_ref();
-    fs::write(path, text).map_err(TaskError::file("write", path))
+/// A node that is a daemon beside the controller.
+fn daemon(node: u8) -> Result<(), TaskError> {
+    let spool = format!("/var/spool/slurmd/node{node}");
+    fs::create_dir_all(&spool).map_err(TaskError::file("create", spool))?;
+    program(&format!("slurmd -N node{node}"))
 }
 
-/// Runs a program of the root, whose folder for the current directory of other tasks is not there any more.
-fn program(line: &str) -> Result<(), TaskError> {
-    let mut words = line.split_whitespace();
-    let mut command = Command::new(words.next().unwrap_or_default());
-    let command = command.args(words).stdin(Stdio::null()).env_clear();
-    let command = command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", "/root");
-    let status = command.status().map_err(|source| TaskError::Start { line: line.to_owned(), source })?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(TaskError::Program { line: line.to_owned(), status: status.to_string() })
-}
-
-fn failed(what: &str, error: &nix::Error) -> TaskError {
+pub(super) fn failed(what: &str, error: &nix::Error) -> TaskError {
     TaskError::NotHere(format!("{what} of a cluster cannot be made: {error}"))
 }

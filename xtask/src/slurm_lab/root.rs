@@ -7,17 +7,21 @@ use std::time::Duration;
 use nix::unistd::geteuid;
 
 use crate::error::TaskError;
-use crate::process::{self, Program};
+use crate::process::Program;
 use crate::report::Report;
-use crate::tree;
+use crate::{tree, verify};
 
 /// The suite that has Slurm 26.05.
 const SUITE: &str = "forky";
 
-/// Slurm's daemons and clients, and what they and the cluster's first process need. Debian's forky has `mount` in a
-/// package of its own.
-const PACKAGES: &str =
-    "slurmctld,slurmd,slurm-client,slurm-wlm-basic-plugins,munge,iproute2,procps,util-linux,mount";
+/// Slurm's daemons and clients, and what they and the cluster's first process need (Debian's forky has `mount` in a
+/// package of its own); systemd with its bus as a node's first process; `nft`, to spoil a node's network; `curl` and
+/// `sudo`, which prologs that are tried here as they are published call.
+const PACKAGES: &str = "slurmctld,slurmd,slurm-client,slurm-wlm-basic-plugins,munge,iproute2,procps,util-linux,mount,\
+                        systemd,systemd-sysv,dbus,nftables,curl,sudo";
+
+/// Who submits jobs: none of them is root.
+const USERS: [(&str, u32); 2] = [("alice", 2001), ("bob", 2002)];
 
 /// How long it may take: 120 packages of 40 MB from a mirror, unpacked.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
@@ -35,12 +39,12 @@ impl Root {
         }
         let path = tree::target().join("slurm-lab").join(format!("root-{SUITE}"));
         let root = Root { path };
-        if root.stamp().is_file() {
+        if root.is_complete() {
             return Ok(root);
         }
-        if process::find("mmdebstrap").is_none() {
+        if !verify::has(report, &["mmdebstrap"], "mmdebstrap") {
             return Err(TaskError::NotHere(
-                "mmdebstrap is not installed; a real Slurm is made with it".to_owned(),
+                "mmdebstrap is not installed and cannot be; a real Slurm is made with it".to_owned(),
             ));
         }
         report.line(format_args!("making a root with Slurm in {}", root.path.display()));
@@ -51,7 +55,8 @@ impl Root {
         bootstrap(&part)?;
         let version = Program::new("chroot").arg(&part).words("slurmctld -V").stdout()?;
         let stamp = part.join("slurm-version");
-        fs::write(&stamp, version).map_err(TaskError::file("write", stamp))?;
+        fs::write(&stamp, format!("{}\n{PACKAGES}\n", version.trim()))
+            .map_err(TaskError::file("write", stamp))?;
         remove(&root.path)?;
         fs::rename(&part, &root.path).map_err(TaskError::file("rename", part))?;
         Ok(root)
@@ -63,10 +68,27 @@ impl Root {
 
     /// What `slurmctld -V` says.
     pub(crate) fn version(&self) -> Result<String, TaskError> {
-        Ok(tree::read(&self.stamp())?.trim().to_owned())
+        Ok(tree::read(&self.stamp())?.lines().next().unwrap_or_default().to_owned())
     }
 
-    /// Written last: a root without it is not complete.
+    /// The numbers of one of its users: user and group.
+    pub(super) fn user(&self, name: &str) -> Result<(u32, u32), TaskError> {
+        let path = self.path.join("etc/passwd");
+        let text = tree::read(&path)?;
+        let fields = text.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(|f| f[0] == name);
+        let number = |at: usize| fields.as_ref()?.get(at)?.parse().ok();
+        match (number(2), number(3)) {
+            (Some(user), Some(group)) => Ok((user, group)),
+            (None, _) | (_, None) => Err(TaskError::NotHere(format!("{} has no {name}", path.display()))),
+        }
+    }
+
+    /// Whether it has all packages that are wanted today.
+    fn is_complete(&self) -> bool {
+        fs::read_to_string(self.stamp()).is_ok_and(|stamp| stamp.lines().nth(1) == Some(PACKAGES))
+    }
+
+    /// Written last: a root without it is not complete. The version of Slurm and the packages.
     fn stamp(&self) -> PathBuf {
         self.path.join("slurm-version")
     }
@@ -78,6 +100,8 @@ fn bootstrap(path: &Path) -> Result<(), TaskError> {
     // Services must not start while they are unpacked; the key and the source that are made then are not for clusters.
     let policy = "mkdir -p \"$1/usr/sbin\" && printf '#!/bin/sh\\nexit 101\\n' > \"$1/usr/sbin/policy-rc.d\" \
                   && chmod 755 \"$1/usr/sbin/policy-rc.d\"";
+    let users =
+        USERS.map(|(name, number)| format!("chroot \"$1\" useradd -u {number} -m -s /bin/bash {name}"));
     let made = Program::new("mmdebstrap")
         .words("--quiet --variant=apt --mode=root")
         // Mirrors that are frozen at a date have outdated signatures by design.
@@ -88,6 +112,7 @@ fn bootstrap(path: &Path) -> Result<(), TaskError> {
         .arg("--dpkgopt=path-exclude=/usr/share/locale/*")
         .arg(format!("--setup-hook={policy}"))
         .arg(format!("--include={PACKAGES}"))
+        .arg(format!("--customize-hook={}", users.join(" && ")))
         .arg("--customize-hook=rm -f \"$1/etc/munge/munge.key\" \"$1/etc/apt/sources.list\"")
         .arg(SUITE)
         .arg(path)

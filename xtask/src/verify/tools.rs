@@ -22,19 +22,26 @@ pub(super) fn cargo_deny(report: &mut Report) -> Result<Program, TaskError> {
     Ok(Program::new(program))
 }
 
-/// Whether a C++ compiler is there, after trying to install one: on Debian, as root, without asking anything.
+/// Whether a C++ compiler is there, after trying to install one.
 pub(crate) fn has_cxx(report: &mut Report) -> bool {
-    let found = || process::find("c++").or_else(|| process::find("g++")).is_some();
+    has(report, &["c++", "g++"], "g++")
+}
+
+/// Whether one of these programs is there, after trying to install their package: on Debian, as root, without asking
+/// anything.
+pub(crate) fn has(report: &mut Report, programs: &[&str], package: &str) -> bool {
+    let found = || programs.iter().any(|program| process::find(program).is_some());
     if found() {
         return true;
     }
     if Program::new("id").arg("-u").stdout().is_ok_and(|user| user.trim() == "0")
         && process::find("apt-get").is_some()
     {
-        report.line("installing g++ with apt-get");
-        let apt = |words| Program::new("apt-get").words(words).env("DEBIAN_FRONTEND", "noninteractive").run();
-        let installed = apt("-qq update").and_then(|()| apt("-qq install --yes --no-install-recommends g++"));
-        if let Err(error) = installed {
+        report.line(format_args!("installing {package} with apt-get"));
+        let apt =
+            |words: &str| Program::new("apt-get").words(words).env("DEBIAN_FRONTEND", "noninteractive").run();
+        let install = format!("-qq install --yes --no-install-recommends {package}");
+        if let Err(error) = apt("-qq update").and_then(|()| apt(&install)) {
             report.failure(&error);
         }
     }
