@@ -7,7 +7,8 @@
 //! [`devices`] reads which drivers the kernel has registered; [`channel`] looks at, makes, checks and removes the device
 //! nodes of IMEX channels. [`boot`] tells one boot of the machine from another, [`person`] one user from another.
 //!
-//! [`program`] runs other programs (Slurm's, the service manager's) without ever hanging on one. [`lease`] is the contract
+//! [`systemd`] asks the service manager and awaits what it does. [`program`] runs other programs (Slurm's) without ever
+//! hanging on one. [`lease`] is the contract
 //! between those who use the node's domain and those who would remake it.
 //!
 //! Parsers take arbitrary text and never panic: [`HostList::parse`](hostlist::HostList::parse),
@@ -25,6 +26,7 @@ pub mod nvidia_smi;
 pub mod person;
 pub mod program;
 pub mod report;
+pub mod systemd;
 
 pub use fabric::{CliqueId, ClusterUuid, FabricId, GpuFabric, GpuFabrics, NoFabric, identify};
 pub use hostlist::{HostList, HostListError, compress};
