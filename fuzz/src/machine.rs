@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use imex_core::cause::{Unreachable, Violation};
+use imex_core::cause::{AuthFailure, Unreachable, Violation};
 use imex_core::hello::Introduction;
 use imex_core::input::{Answer, Closure, DialFailure, Source, StreamId};
 use imex_core::message::Report;
@@ -225,13 +225,15 @@ impl Script<'_> {
             3 => Answer::Refusal(Refusal::OtherDomain),
             4 => Answer::Refusal(Refusal::EndedInstance),
             5 => Answer::Refusal(Refusal::Leaving),
+            6 => Answer::Refusal(Refusal::Unproven),
             _ => Answer::Hello(self.hello()?),
         })
     }
 
     fn dial_failure(&mut self) -> Result<DialFailure> {
-        Ok(match self.below(4)? {
+        Ok(match self.below(5)? {
             0 => DialFailure::NameUnknown,
+            3 => DialFailure::Unauthenticated(AuthFailure::Expired),
             1 => DialFailure::Violation(Violation::NoHello),
             2 => DialFailure::Unreachable(Unreachable::TimedOut),
             _ => DialFailure::Unreachable(Unreachable::PortClosed),
@@ -243,7 +245,8 @@ impl Script<'_> {
     }
 
     fn message(&mut self) -> Result<PeerMessage> {
-        Ok(match self.below(8)? {
+        Ok(match self.below(9)? {
+            8 => PeerMessage::Reload,
             0 => PeerMessage::Ping(self.0.arbitrary()?),
             1 => PeerMessage::Pong(self.0.arbitrary()?),
             2 => PeerMessage::Leaving { instance: InstanceId::new(self.below(4)?.into()) },

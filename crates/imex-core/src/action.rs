@@ -53,6 +53,12 @@ pub enum Action {
     RecordImporters(BTreeSet<NodeId>),
     /// Set up security, then hand in [`crate::Input::AuthServerReady`].
     StartAuthServer,
+    /// A member's operator has replaced its credentials: read this node's anew, then hand in [`crate::Input::Redial`].
+    /// Only where there is security. May come as often as a member likes: how often it is done is the driver's to bound.
+    Reload {
+        /// Who says so.
+        peer: NodeId,
+    },
     /// Attach to the GPU driver, then hand in [`crate::Input::GpuReady`].
     AttachGpu,
     /// Answer to [`crate::Input::TableAsked`].

@@ -35,6 +35,8 @@ pub enum Cause {
     AddressRefused,
     /// The address belongs to a member of another domain.
     OtherDomain,
+    /// The two did not authenticate each other.
+    Unauthenticated(AuthFailure),
     /// The peer closed the connection, or its machine reset it.
     ConnectionReset,
     /// The peer stopped answering.
@@ -56,6 +58,8 @@ pub enum CauseClass {
     Version,
     /// The address belongs to another domain.
     OtherDomain,
+    /// One of the two did not prove who it is.
+    Authentication,
     /// The peer breaks the protocol.
     Protocol,
     /// The peer is not there, or no longer: what happens whenever one starts, stops or loses its network.
@@ -71,6 +75,7 @@ impl Cause {
             }
             Cause::VersionDiffers { .. } => CauseClass::Version,
             Cause::OtherDomain => CauseClass::OtherDomain,
+            Cause::Unauthenticated(_) => CauseClass::Authentication,
             Cause::Violation(_) => CauseClass::Protocol,
             Cause::NotTriedYet
             | Cause::NameUnknown
@@ -96,6 +101,58 @@ pub enum Unreachable {
     Broken,
     /// This machine could not start the attempt: out of descriptors, ports or memory.
     Local,
+}
+
+/// Why two nodes did not authenticate each other, as the dialling one sees it.
+///
+/// The words are those of every kind of security: a credential is a certificate, a Kerberos ticket or a MUNGE credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AuthFailure {
+    /// The peer speaks another kind of security, or none.
+    NotOffered,
+    /// The peer did not finish in time.
+    TimedOut,
+    /// The connection broke meanwhile.
+    Broken,
+    /// The peer did not accept what this node showed.
+    Refused,
+    /// The peer showed no credential.
+    Missing,
+    /// The peer's credential has expired.
+    Expired,
+    /// The peer's credential is not valid yet.
+    NotYetValid,
+    /// The peer's credential comes from an authority that this node does not trust: another root, realm or key.
+    OtherAuthority,
+    /// The peer's credential is somebody else's.
+    OtherName,
+    /// The peer's credential has been used before.
+    Replayed,
+    /// The clocks of the two differ too much.
+    ClockSkew,
+    /// The peer's credential cannot be read, or its signature is wrong.
+    Invalid,
+    /// This node has nothing to show: no ticket, or the service that makes its credentials does not answer.
+    NoneOfOurs,
+}
+
+impl AuthFailure {
+    /// All of them, in the order of the protocol's numbers.
+    pub const ALL: [AuthFailure; 13] = [
+        AuthFailure::NotOffered,
+        AuthFailure::TimedOut,
+        AuthFailure::Broken,
+        AuthFailure::Refused,
+        AuthFailure::Missing,
+        AuthFailure::Expired,
+        AuthFailure::NotYetValid,
+        AuthFailure::OtherAuthority,
+        AuthFailure::OtherName,
+        AuthFailure::Replayed,
+        AuthFailure::ClockSkew,
+        AuthFailure::Invalid,
+        AuthFailure::NoneOfOurs,
+    ];
 }
 
 /// How a peer broke the protocol.
@@ -130,6 +187,7 @@ impl fmt::Display for Cause {
                 f.write_str("it does not know this node by the address from which it comes")
             }
             Cause::OtherDomain => f.write_str("its address belongs to another domain"),
+            Cause::Unauthenticated(why) => write!(f, "{why}"),
             Cause::ConnectionReset => f.write_str("it closed the connection"),
             Cause::Silent => f.write_str("it stopped answering"),
             Cause::Left => f.write_str("it left the domain"),
@@ -155,6 +213,26 @@ impl fmt::Display for Unreachable {
             Unreachable::NoRoute => "there is no route to it",
             Unreachable::Broken => "the connection broke before it introduced itself",
             Unreachable::Local => "this machine is out of descriptors, ports or memory",
+        })
+    }
+}
+
+impl fmt::Display for AuthFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AuthFailure::NotOffered => "it speaks another kind of security, or none",
+            AuthFailure::TimedOut => "it did not authenticate in time",
+            AuthFailure::Broken => "the connection broke while the two authenticated",
+            AuthFailure::Refused => "it does not accept this node's credential",
+            AuthFailure::Missing => "it shows no credential",
+            AuthFailure::Expired => "its credential has expired",
+            AuthFailure::NotYetValid => "its credential is not valid yet",
+            AuthFailure::OtherAuthority => "its credential comes from an authority that is not trusted here",
+            AuthFailure::OtherName => "its credential is not for its entry in the node map",
+            AuthFailure::Replayed => "its credential has been used before",
+            AuthFailure::ClockSkew => "its clock and this node's differ too much",
+            AuthFailure::Invalid => "its credential cannot be verified",
+            AuthFailure::NoneOfOurs => "this node has no credential to show",
         })
     }
 }

@@ -135,6 +135,11 @@ pub enum Refusal {
     EndedInstance,
     /// The refusing side is shutting down.
     Leaving,
+    /// What was shown does not prove that the hello's sender is the node that it claims to be. Says nothing more: whoever
+    /// gets it may be a stranger.
+    Unproven,
+    /// The map has no node at the address that the hello came from (`!M!`). Says nothing more, likewise.
+    AddressUnknown,
 }
 
 impl Refusal {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cause::{Unreachable, Violation};
+use crate::cause::{AuthFailure, Unreachable, Violation};
 use crate::{Hello, NodeId, PeerMessage, Refusal};
 
 /// One bidirectional stream between two daemons.
@@ -65,7 +65,8 @@ pub enum Input {
         /// Why.
         why: DialFailure,
     },
-    /// The far end of a dialled stream has begun mutual authentication.
+    /// Mutual authentication has begun on a dialled stream; from now on the attempt has
+    /// [`crate::Timing::auth_deadline`].
     AuthenticationStarted {
         /// Whom the stream was dialled to.
         peer: NodeId,
@@ -114,6 +115,9 @@ pub enum Input {
     },
     /// Close all dialled streams and dial anew (signal USR1): names are resolved again.
     Redial,
+    /// The operator has replaced this node's credentials: tell the members to read theirs anew. They are not dialled by
+    /// this; hand in [`Input::Redial`] when they have had the time.
+    TellReload,
     /// Leave the domain (signals TERM, INT, QUIT).
     Leave,
 }
@@ -125,6 +129,8 @@ pub enum DialFailure {
     NameUnknown,
     /// No connection, or none that lasted until the answer.
     Unreachable(Unreachable),
+    /// The two did not authenticate each other.
+    Unauthenticated(AuthFailure),
     /// The far end answered with something that is no answer.
     Violation(Violation),
 }

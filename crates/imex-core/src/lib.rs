@@ -38,7 +38,7 @@ pub mod timing;
 pub mod view;
 
 pub use action::Action;
-pub use cause::{Cause, CauseClass};
+pub use cause::{AuthFailure, Cause, CauseClass};
 pub use hello::{Hello, Refusal};
 pub use id::{BootId, DomainToken, InstanceId, NodeId};
 pub use input::Input;

@@ -147,6 +147,7 @@ impl Machine {
             Input::ImportersChanged(importers) => self.actions.push_back(Action::RecordImporters(importers)),
             Input::TableAsked { ticket } => self.handle_table_asked(ticket, now),
             Input::Redial => self.redial(),
+            Input::TellReload => self.tell_reload(),
             Input::Leave => return self.leave(),
         }
         self.settle(now);

@@ -16,6 +16,9 @@ pub enum PeerMessage {
         /// The instance that leaves.
         instance: InstanceId,
     },
+    /// The sender's credentials were replaced by its operator; the receiver is to read its own anew. Means something only
+    /// where there is security.
+    Reload,
     /// Asks for the receiver's whole row.
     RowRequest {
         /// Chosen by the asker; comes back with the row.

@@ -47,10 +47,30 @@ pub(crate) enum Dial {
     Waiting(Option<Moment>),
     /// To be dialled as soon as there is a place for it.
     Queued(Urgency),
-    /// Under way since then.
-    Asking(Moment),
+    /// Under way.
+    Asking(Attempt),
     /// Open; the peer was last heard then.
     Open(Moment),
+}
+
+/// An attempt under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Attempt {
+    /// When it began: what its answer says is at least as new.
+    pub(crate) since: Moment,
+    /// When it is given up.
+    pub(crate) until: Moment,
+    /// How far it has come.
+    pub(crate) stage: Stage,
+}
+
+/// How far an attempt has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The peer is being reached, or its answer awaited.
+    Reaching,
+    /// The two authenticate each other.
+    Authenticating,
 }
 
 /// How much a queued dial matters.
@@ -142,6 +162,7 @@ impl Peer {
                 | Cause::NameUnknown
                 | Cause::Unreachable(_)
                 | Cause::OtherDomain
+                | Cause::Unauthenticated(_)
                 | Cause::ConnectionReset
                 | Cause::Silent
                 | Cause::Leaving

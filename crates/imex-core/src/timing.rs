@@ -30,6 +30,12 @@ pub struct Timing {
     /// How long one dial may take, from the connect to the peer's answer. Default 2 s: one lost SYN is sent again
     /// after 1 s, a second one would only come after 3 s.
     pub dial_deadline: Duration,
+    /// How long mutual authentication may take, from its beginning to the peer's answer. Default 5 s: a few round trips
+    /// and signatures, but also those of hundreds of others that come up at the same time on one machine.
+    pub auth_deadline: Duration,
+    /// Wait after a failed authentication. `None`, the default: like any failed dial, so that peers whose credentials are
+    /// replaced one after the other meet again soon. Kerberos has a key for it (`IMEX_GSS_RETRY_INTERVAL_SEC`).
+    pub auth_retry: Option<Duration>,
     /// How long a table waits for rows that peers were asked for. Default 1 s: a peer that needs longer is as good
     /// as unavailable to the person who asked.
     pub table_deadline: Duration,
@@ -45,6 +51,8 @@ impl Default for Timing {
             retry_first: Duration::from_millis(50),
             retry_max: Duration::from_secs(3),
             dial_deadline: Duration::from_secs(2),
+            auth_deadline: Duration::from_secs(5),
+            auth_retry: None,
             table_deadline: Duration::from_secs(1),
             grace: Grace::Forever,
         }

@@ -247,6 +247,9 @@ impl Driver {
                 self.stats.received(kind, Passage { queued, begun: now, done });
                 return done;
             }
+            PeerEvent::Authenticating { peer, attempt } => {
+                self.machine.handle(Input::AuthenticationStarted { peer, attempt }, now);
+            }
             PeerEvent::DialEnded { peer, attempt, end } => match end {
                 Ok(dialled) => self.take_answer(peer, attempt, *dialled, now),
                 Err(why) => {
@@ -266,7 +269,7 @@ impl Driver {
     fn take_answer(&mut self, peer: NodeId, attempt: u32, dialled: Dialled, now: Moment) {
         let stream = StreamId::Dialled { peer, attempt };
         let answer = match dialled {
-            Dialled::Admitted { hello, link } => {
+            Dialled::Admitted { hello, link, .. } => {
                 if !self.streams.connect(stream, link, &self.outlet) {
                     return;
                 }

@@ -29,6 +29,7 @@ mod driver;
 mod echo;
 pub mod exit;
 mod failure;
+mod fence;
 mod gpu;
 mod identity;
 mod limits;

@@ -35,6 +35,13 @@ pub(crate) enum PeerEvent {
         /// Its addresses.
         found: Vec<IpAddr>,
     },
+    /// A dial has reached the peer, and the two have begun to authenticate each other.
+    Authenticating {
+        /// Whom it is for.
+        peer: NodeId,
+        /// Which attempt.
+        attempt: u32,
+    },
     /// A dial ended.
     DialEnded {
         /// Whom it was for.

@@ -18,6 +18,7 @@ use crate::daemonize::{self, StandardError};
 use crate::driver::{Driver, Parts, unstarted};
 use crate::echo;
 use crate::failure::{StartError, system};
+use crate::fence::Fence;
 use crate::gpu::GpuMode;
 use crate::identity;
 use crate::limits;
@@ -139,10 +140,12 @@ impl Start<'_> {
         let stats_file = StatsFile::open(&settings.stats, &settings.log, &self.logging);
         self.report_running(&stats_file)?;
         let book = AddressBook::new(settings, port);
-        let dialler = Dialler::new(settings, book.shape(), Arc::clone(&hello), outlet.clone());
+        let fence = Arc::new(Fence::Open);
+        let introduced = (Arc::clone(&hello), Arc::clone(&fence));
+        let dialler = Dialler::new(settings, book.shape(), introduced, outlet.clone());
         let (desk, publication) = Desk::open(unstarted(&hello, &settings.map), machine.domain());
         let command_service = tokio::spawn(listeners.serve(Arc::new(desk)));
-        tokio::spawn(Door::new(listener, settings.map.len(), outlet.clone()).keep());
+        tokio::spawn(Door::new(listener, settings.map.len(), fence, outlet.clone()).keep());
         echo::links(settings);
         let parts = Parts {
             machine,
@@ -178,7 +181,7 @@ impl Start<'_> {
             quorum: self.settings.quorum,
             importers,
             timing: self.settings.timing,
-            security: false,
+            security: self.settings.security != Security::Off,
             // Any part of a random number is a random number.
             seed: u64::try_from(hello.instance().number() >> 64).unwrap_or_default(),
         };

@@ -34,6 +34,12 @@ pub(crate) enum Counter {
     RefusedEndedInstance,
     /// A hello was refused: this daemon is leaving.
     RefusedLeaving,
+    /// A hello was refused: nothing proves that it comes from the node that it names.
+    RefusedUnproven,
+    /// A hello was refused: the map has no node at the address that it came from.
+    RefusedAddressUnknown,
+    /// A connection did not authenticate; before any hello.
+    StrangersUnauthenticated,
     /// A connection said nothing in time.
     StrangersSilent,
     /// A connection ended before it said anything.
@@ -59,6 +65,7 @@ pub(crate) enum MessageKind {
     Ping,
     Pong,
     Leaving,
+    Reload,
     RowRequest,
     Row,
 }
@@ -70,6 +77,7 @@ impl From<&PeerMessage> for MessageKind {
             PeerMessage::Ping(_) => MessageKind::Ping,
             PeerMessage::Pong(_) => MessageKind::Pong,
             PeerMessage::Leaving { .. } => MessageKind::Leaving,
+            PeerMessage::Reload => MessageKind::Reload,
             PeerMessage::RowRequest { .. } => MessageKind::RowRequest,
             PeerMessage::Row { .. } => MessageKind::Row,
         }

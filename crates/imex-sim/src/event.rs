@@ -79,6 +79,7 @@ impl fmt::Display for Said<'_> {
             PeerMessage::Ping(number) => write!(f, "ping {number}"),
             PeerMessage::Pong(number) => write!(f, "pong {number}"),
             PeerMessage::Leaving { instance } => write!(f, "leaving {:08x}", instance.number() >> 96),
+            PeerMessage::Reload => f.write_str("reload"),
             PeerMessage::RowRequest { question } => write!(f, "row request {question}"),
             PeerMessage::Row { question, state, links } => {
                 write!(f, "row {question}: {state},")?;
@@ -99,6 +100,7 @@ impl fmt::Display for Told<'_> {
                 match why {
                     DialFailure::NameUnknown => f.write_str("name unknown"),
                     DialFailure::Unreachable(why) => write!(f, "{why}"),
+                    DialFailure::Unauthenticated(why) => write!(f, "{why}"),
                     DialFailure::Violation(how) => write!(f, "{how}"),
                 }
             }
@@ -120,6 +122,7 @@ impl fmt::Display for Told<'_> {
             Input::ImportersChanged(nodes) => write!(f, "importers now {nodes:?}"),
             Input::TableAsked { ticket } => write!(f, "table asked {ticket}"),
             Input::Redial => f.write_str("redial"),
+            Input::TellReload => f.write_str("tell reload"),
             Input::Leave => f.write_str("leave"),
         }
     }
@@ -140,6 +143,7 @@ impl fmt::Display for Asked<'_> {
             }
             Action::RecordImporters(nodes) => write!(f, "record importers {nodes:?}"),
             Action::StartAuthServer => f.write_str("start auth server"),
+            Action::Reload { peer } => write!(f, "reload, says {peer}"),
             Action::AttachGpu => f.write_str("attach gpu"),
             Action::AnswerTable { ticket, table } => write!(f, "answer table {ticket}: {}", table.state),
             Action::Exit => f.write_str("exit"),
@@ -156,5 +160,7 @@ fn refusal_word(refusal: &Refusal) -> &'static str {
         Refusal::OtherDomain => "other domain",
         Refusal::EndedInstance => "ended instance",
         Refusal::Leaving => "leaving",
+        Refusal::Unproven => "unproven",
+        Refusal::AddressUnknown => "address unknown",
     }
 }

@@ -377,6 +377,7 @@ fn peer_of(input: &Input) -> Option<NodeId> {
         | Input::ImportersChanged(_)
         | Input::TableAsked { .. }
         | Input::Redial
+        | Input::TellReload
         | Input::Leave => None,
     }
 }

@@ -17,6 +17,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::breach::{Breach, excerpt};
+use crate::credential::Credential;
 use crate::io::Io;
 use crate::link::{Link, LinkLimits, end_stream, framed};
 use crate::peer::{self, Frame};
@@ -35,7 +36,7 @@ pub const HELLO_DEADLINE: Duration = Duration::from_secs(2);
 pub const REFUSAL_DEADLINE: Duration = Duration::from_millis(500);
 
 /// The most bytes of a hello: its texts and numbers fill 700, the rest is left for fields of later versions. Small,
-/// because anybody can send one.
+/// because anybody can send one. A credential has 2 KiB of it.
 const MAX_HELLO: usize = 4 * 1024;
 
 /// A peer that has introduced itself and waits for the answer.
@@ -44,6 +45,8 @@ pub struct Incoming {
     stream: Box<Stream>,
     respond: SendResponse<Bytes>,
     hello: Arc<Hello>,
+    credential: Option<Credential>,
+    answer: Option<Credential>,
     limits: LinkLimits,
 }
 
@@ -92,7 +95,10 @@ async fn take_hello(io: impl Io, limits: LinkLimits) -> Result<Incoming, AcceptE
         Poll::Pending => stream.wire.poll_release_or(cx, Err(End::Closed)),
     });
     match frame.await? {
-        Frame::Hello(hello) => Ok(Incoming { stream, respond, hello: Arc::new(hello), limits }),
+        Frame::Hello(hello, credential) => {
+            let hello = Arc::new(hello);
+            Ok(Incoming { stream, respond, hello, credential, answer: None, limits })
+        }
         Frame::Message(_) => Err(AcceptError::Breach(Breach::NoHello)),
         Frame::Refusal(_) => Err(AcceptError::Breach(Breach::StrayRefusal)),
     }
@@ -146,11 +152,22 @@ impl Incoming {
         &self.hello
     }
 
+    /// Its proof of that, if it sent one.
+    pub fn credential(&self) -> Option<&Credential> {
+        self.credential.as_ref()
+    }
+
+    /// What [`Incoming::admit`] is to prove this daemon's own introduction by.
+    #[must_use]
+    pub fn answering_with(self, answer: Option<Credential>) -> Self {
+        Incoming { answer, ..self }
+    }
+
     /// Answers with this daemon's own introduction. The answer leaves when the link's receiver is first awaited; a
     /// peer that is gone by now is told by it, too.
     pub fn admit(mut self, hello: &Hello) -> Link {
         let outgoing = self.respond.send_response(response(), false).ok();
-        let first = framed(&peer::hello_frame(hello));
+        let first = framed(&peer::hello_frame(hello, self.answer.as_ref()));
         Link::new(self.stream, outgoing, first, self.limits)
     }
 

@@ -19,6 +19,7 @@ use thiserror::Error;
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::breach::{Breach, excerpt};
+use crate::credential::Credential;
 use crate::io::Io;
 use crate::link::{Link, LinkLimits, MAX_MESSAGE, framed};
 use crate::peer::{self, Frame};
@@ -44,6 +45,8 @@ pub enum Dialled {
     Admitted {
         /// Its introduction.
         hello: Arc<Hello>,
+        /// Its proof of that, if it sent one.
+        credential: Option<Credential>,
         /// The open link.
         link: Link,
     },
@@ -75,13 +78,17 @@ pub enum DialError {
 ///
 /// It has no deadline: the caller drops the future when it has waited long enough, which closes the connection.
 pub async fn dial(target: DialTarget, hello: &Hello, limits: LinkLimits) -> Result<Dialled, DialError> {
-    let address = target.address;
-    let connected = connect(target).await;
-    let io = connected.map_err(|source| DialError::Connect { address, source })?;
-    introduce(io, hello, limits).await
+    introduce(connect(target).await?, hello, None, limits).await
 }
 
-async fn connect(target: DialTarget) -> io::Result<TcpStream> {
+/// The first half of [`dial()`]: a connection, on which small messages leave at once. What makes it secure stands
+/// between this and [`introduce`].
+pub async fn connect(target: DialTarget) -> Result<TcpStream, DialError> {
+    let address = target.address;
+    open(target).await.map_err(|source| DialError::Connect { address, source })
+}
+
+async fn open(target: DialTarget) -> io::Result<TcpStream> {
     let socket = match target.address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
@@ -102,14 +109,19 @@ fn any_port(source: IpAddr, peer: SocketAddr) -> SocketAddr {
     }
 }
 
-/// The second half of [`dial()`], over a connection that is already there.
-pub async fn introduce(io: impl Io, hello: &Hello, limits: LinkLimits) -> Result<Dialled, DialError> {
+/// The second half of [`dial()`], over a connection that is already there; `credential` travels with the hello.
+pub async fn introduce(
+    io: impl Io,
+    hello: &Hello,
+    credential: Option<&Credential>,
+    limits: LinkLimits,
+) -> Result<Dialled, DialError> {
     let wire = Wire::new(io);
     let handshake = http2().handshake(wire.clone()).await;
     let (mut requests, connection) = handshake.map_err(|error| end_of(&error))?;
     let request = requests.send_request(link_request(), false);
     let (mut response, mut outgoing) = request.map_err(|error| end_of(&error))?;
-    let sent = outgoing.send_data(framed(&peer::hello_frame(hello)), false);
+    let sent = outgoing.send_data(framed(&peer::hello_frame(hello, credential)), false);
     sent.map_err(|error| end_of(&error))?;
 
     let mut connection = connection;
@@ -129,8 +141,9 @@ async fn await_answer(
         Poll::Pending => stream.wire.poll_release_or(cx, Err(End::Closed)),
     });
     match frame.await? {
-        Frame::Hello(hello) => Ok(Dialled::Admitted {
+        Frame::Hello(hello, credential) => Ok(Dialled::Admitted {
             hello: Arc::new(hello),
+            credential,
             link: Link::new(stream, Some(outgoing), Bytes::new(), limits),
         }),
         Frame::Refusal(refusal) => Ok(Dialled::Refused(refusal)),

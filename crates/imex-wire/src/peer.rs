@@ -9,6 +9,7 @@ use imex_core::{BootId, DomainToken, Hello, InstanceId, MapDigest, NodeMap, Peer
 use prost::Message;
 use thiserror::Error;
 
+use crate::credential::Credential;
 use crate::field::{self, FieldError};
 use crate::proto::{self, peer_frame::Content, refusal::Reason};
 use crate::row::{self, Speaker};
@@ -19,8 +20,8 @@ mod tests;
 /// One message of the peer protocol, within its bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// An introduction.
-    Hello(Hello),
+    /// An introduction, and the proof of it where there is one.
+    Hello(Hello, Option<Credential>),
     /// An introduction was turned away.
     Refusal(Refusal),
     /// Anything that members say to each other.
@@ -51,7 +52,10 @@ pub enum FrameError {
 pub fn decode_frame(bytes: &[u8]) -> Result<Frame, FrameError> {
     let frame = proto::PeerFrame::decode(bytes).map_err(FrameError::Encoding)?;
     Ok(match frame.content.ok_or(FrameError::Empty)? {
-        Content::Hello(hello) => Frame::Hello(hello_in(hello)?),
+        Content::Hello(mut hello) => {
+            let credential = Credential::read(std::mem::take(&mut hello.credential))?;
+            Frame::Hello(hello_in(hello)?, credential)
+        }
         Content::Refusal(refusal) => Frame::Refusal(refusal_in(refusal)?),
         Content::Report(report) => Frame::Message(PeerMessage::Report(report_in(report)?)),
         Content::Ping(ping) => Frame::Message(PeerMessage::Ping(ping.number)),
@@ -59,6 +63,7 @@ pub fn decode_frame(bytes: &[u8]) -> Result<Frame, FrameError> {
         Content::Leaving(leaving) => {
             Frame::Message(PeerMessage::Leaving { instance: instance_in(&leaving.instance)? })
         }
+        Content::Reload(proto::Reload {}) => Frame::Message(PeerMessage::Reload),
         Content::RowRequest(request) => {
             Frame::Message(PeerMessage::RowRequest { question: request.question })
         }
@@ -73,15 +78,16 @@ pub fn decode_frame(bytes: &[u8]) -> Result<Frame, FrameError> {
 /// Writes one message, without the gRPC prefix.
 pub fn encode_frame(frame: &Frame) -> Vec<u8> {
     let frame = match frame {
-        Frame::Hello(hello) => hello_frame(hello),
+        Frame::Hello(hello, credential) => hello_frame(hello, credential.as_ref()),
         Frame::Refusal(refusal) => refusal_frame(refusal),
         Frame::Message(message) => message_frame(message),
     };
     frame.encode_to_vec()
 }
 
-pub(crate) fn hello_frame(hello: &Hello) -> proto::PeerFrame {
-    frame_of(Content::Hello(hello_out(hello)))
+pub(crate) fn hello_frame(hello: &Hello, credential: Option<&Credential>) -> proto::PeerFrame {
+    let credential = Credential::out(credential);
+    frame_of(Content::Hello(proto::Hello { credential, ..hello_out(hello) }))
 }
 
 pub(crate) fn refusal_frame(refusal: &Refusal) -> proto::PeerFrame {
@@ -96,6 +102,7 @@ pub(crate) fn message_frame(message: &PeerMessage) -> proto::PeerFrame {
         PeerMessage::Leaving { instance } => {
             Content::Leaving(proto::Leaving { instance: instance.number().to_be_bytes().to_vec() })
         }
+        PeerMessage::Reload => Content::Reload(proto::Reload {}),
         PeerMessage::RowRequest { question } => {
             Content::RowRequest(proto::RowRequest { question: *question })
         }
@@ -124,6 +131,7 @@ fn hello_out(hello: &Hello) -> proto::Hello {
         map_digest: digest.bytes().to_vec(),
         domain_token: token.as_str().to_owned(),
         host_name: host.to_string(),
+        credential: Vec::new(),
     }
 }
 
@@ -152,7 +160,11 @@ fn refusal_out(refusal: &Refusal) -> proto::Refusal {
         Refusal::Version { by } | Refusal::Map { by, .. } | Refusal::NotAtItsAddress { by } => {
             Some(hello_out(by))
         }
-        Refusal::OtherDomain | Refusal::EndedInstance | Refusal::Leaving => None,
+        Refusal::OtherDomain
+        | Refusal::EndedInstance
+        | Refusal::Leaving
+        | Refusal::Unproven
+        | Refusal::AddressUnknown => None,
     };
     let reason = match refusal {
         Refusal::Version { .. } => Reason::Version,
@@ -161,6 +173,8 @@ fn refusal_out(refusal: &Refusal) -> proto::Refusal {
         Refusal::OtherDomain => Reason::OtherDomain,
         Refusal::EndedInstance => Reason::EndedInstance,
         Refusal::Leaving => Reason::Leaving,
+        Refusal::Unproven => Reason::Unproven,
+        Refusal::AddressUnknown => Reason::AddressUnknown,
     };
     let (map_entries, map_len) = match refusal {
         Refusal::Map { entries, len, .. } => (entries.to_vec(), u32::try_from(*len).unwrap_or(u32::MAX)),
@@ -168,7 +182,9 @@ fn refusal_out(refusal: &Refusal) -> proto::Refusal {
         | Refusal::NotAtItsAddress { .. }
         | Refusal::OtherDomain
         | Refusal::EndedInstance
-        | Refusal::Leaving => (Vec::new(), 0),
+        | Refusal::Leaving
+        | Refusal::Unproven
+        | Refusal::AddressUnknown => (Vec::new(), 0),
     };
     proto::Refusal { reason: reason.into(), by, map_entries, map_len }
 }
@@ -188,11 +204,16 @@ fn refusal_in(refusal: proto::Refusal) -> Result<Refusal, FrameError> {
         Reason::OtherDomain => Refusal::OtherDomain,
         Reason::EndedInstance => Refusal::EndedInstance,
         Reason::Leaving => Refusal::Leaving,
+        Reason::Unproven => Refusal::Unproven,
+        Reason::AddressUnknown => Refusal::AddressUnknown,
     })
 }
 
 fn by_in(by: Option<proto::Hello>) -> Result<Arc<Hello>, FrameError> {
     let by = by.ok_or(FieldError::Missing { field: "by" })?;
+    if !by.credential.is_empty() {
+        return Err(FieldError::Unexpected { field: "credential" }.into());
+    }
     hello_in(by).map(Arc::new)
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use imex_core::cause::{Unreachable, Violation};
+use imex_core::cause::{AuthFailure, Unreachable, Violation};
 use imex_core::timing::SHOWN_DIFFERENCES;
 use imex_core::{Cause, LinkReport, LinkState, MapDifference, NodeMap, NodeState};
 
@@ -134,6 +134,7 @@ fn cause_out(cause: &Cause) -> proto::Cause {
         | Cause::Unreachable(_)
         | Cause::AddressRefused
         | Cause::OtherDomain
+        | Cause::Unauthenticated(_)
         | Cause::ConnectionReset
         | Cause::Silent
         | Cause::Left
@@ -157,6 +158,7 @@ fn kind_of(cause: &Cause) -> Kind {
         Cause::NotAtItsAddress { .. } => Kind::NotAtItsAddress,
         Cause::AddressRefused => Kind::AddressRefused,
         Cause::OtherDomain => Kind::OtherDomain,
+        Cause::Unauthenticated(why) => auth_kind_of(*why),
         Cause::ConnectionReset => Kind::ConnectionReset,
         Cause::Silent => Kind::Silent,
         Cause::Left => Kind::Left,
@@ -167,6 +169,24 @@ fn kind_of(cause: &Cause) -> Kind {
         Cause::Violation(Violation::TooLarge) => Kind::TooLarge,
         Cause::Violation(Violation::NotReading) => Kind::NotReading,
         Cause::Violation(Violation::EndedInstance) => Kind::EndedInstance,
+    }
+}
+
+fn auth_kind_of(why: AuthFailure) -> Kind {
+    match why {
+        AuthFailure::NotOffered => Kind::AuthNotOffered,
+        AuthFailure::TimedOut => Kind::AuthTimedOut,
+        AuthFailure::Broken => Kind::AuthBroken,
+        AuthFailure::Refused => Kind::AuthRefused,
+        AuthFailure::Missing => Kind::AuthMissing,
+        AuthFailure::Expired => Kind::AuthExpired,
+        AuthFailure::NotYetValid => Kind::AuthNotYetValid,
+        AuthFailure::OtherAuthority => Kind::AuthOtherAuthority,
+        AuthFailure::OtherName => Kind::AuthOtherName,
+        AuthFailure::Replayed => Kind::AuthReplayed,
+        AuthFailure::ClockSkew => Kind::AuthClockSkew,
+        AuthFailure::Invalid => Kind::AuthInvalid,
+        AuthFailure::NoneOfOurs => Kind::AuthNoneOfOurs,
     }
 }
 
@@ -194,6 +214,19 @@ fn cause_in(cause: proto::Cause) -> Result<Cause, FieldError> {
         }
         Kind::AddressRefused => Cause::AddressRefused,
         Kind::OtherDomain => Cause::OtherDomain,
+        Kind::AuthNotOffered => Cause::Unauthenticated(AuthFailure::NotOffered),
+        Kind::AuthTimedOut => Cause::Unauthenticated(AuthFailure::TimedOut),
+        Kind::AuthBroken => Cause::Unauthenticated(AuthFailure::Broken),
+        Kind::AuthRefused => Cause::Unauthenticated(AuthFailure::Refused),
+        Kind::AuthMissing => Cause::Unauthenticated(AuthFailure::Missing),
+        Kind::AuthExpired => Cause::Unauthenticated(AuthFailure::Expired),
+        Kind::AuthNotYetValid => Cause::Unauthenticated(AuthFailure::NotYetValid),
+        Kind::AuthOtherAuthority => Cause::Unauthenticated(AuthFailure::OtherAuthority),
+        Kind::AuthOtherName => Cause::Unauthenticated(AuthFailure::OtherName),
+        Kind::AuthReplayed => Cause::Unauthenticated(AuthFailure::Replayed),
+        Kind::AuthClockSkew => Cause::Unauthenticated(AuthFailure::ClockSkew),
+        Kind::AuthInvalid => Cause::Unauthenticated(AuthFailure::Invalid),
+        Kind::AuthNoneOfOurs => Cause::Unauthenticated(AuthFailure::NoneOfOurs),
         Kind::ConnectionReset => Cause::ConnectionReset,
         Kind::Silent => Cause::Silent,
         Kind::Left => Cause::Left,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use imex_core::cause::{Unreachable, Violation};
+use imex_core::cause::{AuthFailure, Unreachable, Violation};
 use imex_core::hello::{Introduction, PROTOCOL_VERSION};
 use imex_core::message::Report;
 use imex_core::{
@@ -13,6 +13,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::command::{DomainStatus, NodeStatus};
+use crate::credential::Credential;
 use crate::peer::Frame;
 
 /// A hello as good as any.
@@ -38,7 +39,7 @@ pub(crate) fn hello_of(node: u16, instance: u128) -> Hello {
 
 pub(crate) fn frame() -> impl Strategy<Value = Frame> {
     prop_oneof![
-        hello().prop_map(Frame::Hello),
+        (hello(), credential()).prop_map(|(hello, credential)| Frame::Hello(hello, credential)),
         refusal().prop_map(Frame::Refusal),
         message().prop_map(Frame::Message),
     ]
@@ -64,6 +65,11 @@ fn hello() -> impl Strategy<Value = Hello> {
     )
 }
 
+fn credential() -> impl Strategy<Value = Option<Credential>> {
+    let bytes = prop::collection::vec(any::<u8>(), 1..=Credential::MAX_BYTES);
+    prop::option::of(bytes.prop_map(|bytes| Credential::new(bytes).unwrap()))
+}
+
 fn refusal() -> impl Strategy<Value = Refusal> {
     let by = || hello().prop_map(Into::into);
     let entries = prop::collection::vec("[!-~]{0,253}", 0..100);
@@ -78,6 +84,8 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         Just(Refusal::OtherDomain),
         Just(Refusal::EndedInstance),
         Just(Refusal::Leaving),
+        Just(Refusal::Unproven),
+        Just(Refusal::AddressUnknown),
     ]
 }
 
@@ -88,6 +96,7 @@ fn message() -> impl Strategy<Value = PeerMessage> {
         any::<u64>().prop_map(PeerMessage::Ping),
         any::<u64>().prop_map(PeerMessage::Pong),
         any::<u128>().prop_map(|number| PeerMessage::Leaving { instance: InstanceId::new(number) }),
+        Just(PeerMessage::Reload),
         any::<u64>().prop_map(|question| PeerMessage::RowRequest { question }),
         (any::<u64>(), own_state(), prop::collection::vec(own_link(), 0..20))
             .prop_map(|(question, state, links)| PeerMessage::Row { question, state, links }),
@@ -137,6 +146,7 @@ fn cause() -> impl Strategy<Value = Cause> {
     let differences = prop::collection::vec(difference(), 0..=4);
     prop_oneof![
         3 => select(plain.to_vec()),
+        1 => select(AuthFailure::ALL.to_vec()).prop_map(Cause::Unauthenticated),
         1 => ("[ -~]{0,128}", "[ -~]{0,128}")
             .prop_map(|(ours, theirs)| Cause::VersionDiffers { ours: ours.into(), theirs: theirs.into() }),
         1 => differences.prop_map(|found| Cause::MapDiffers { differences: found.into() }),

@@ -93,6 +93,8 @@ pub(crate) enum Kind {
     Version,
     /// It belongs to another domain.
     OtherDomain,
+    /// It does not prove who it is, or does not accept this node's proof.
+    Unauthenticated,
     /// It breaks the protocol.
     Protocol,
     /// It cannot be reached, or no longer.
@@ -108,6 +110,7 @@ impl Kind {
             Kind::Map => Exit::Map,
             Kind::Version => Exit::Version,
             Kind::OtherDomain => Exit::OtherDomain,
+            Kind::Unauthenticated => Exit::Unauthenticated,
             Kind::Protocol => Exit::Protocol,
             Kind::Unreachable => Exit::Unreachable,
             Kind::NotReady => Exit::NotReady,
@@ -119,6 +122,7 @@ impl Kind {
             Some(CauseClass::Map) => Kind::Map,
             Some(CauseClass::Version) => Kind::Version,
             Some(CauseClass::OtherDomain) => Kind::OtherDomain,
+            Some(CauseClass::Authentication) => Kind::Unauthenticated,
             Some(CauseClass::Protocol) => Kind::Protocol,
             Some(CauseClass::Unreachable) | None => Kind::Unreachable,
         }

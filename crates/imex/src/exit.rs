@@ -74,13 +74,15 @@ pub enum Exit {
     TopologyBusy,
     /// The node could not take the map that the topology asks for.
     NotFollowed,
+    /// A member did not prove who it is, or does not accept this node's proof.
+    Unauthenticated,
     /// It was interrupted before it was done.
     Interrupted,
 }
 
 impl Exit {
     /// All of them with their meaning, in order.
-    pub const TABLE: [(Exit, &str); 34] = [
+    pub const TABLE: [(Exit, &str); 35] = [
         (Exit::Done, "done; for wait and lab: the domain is UP"),
         (Exit::Failed, "failed in another way"),
         (Exit::Usage, "wrong command line"),
@@ -114,6 +116,7 @@ impl Exit {
         (Exit::RollbackUnconfirmed, "nor was the one before confirmed; its file is back"),
         (Exit::TopologyBusy, "another process changes the same file"),
         (Exit::NotFollowed, "the node could not take its new map"),
+        (Exit::Unauthenticated, "a member does not prove who it is"),
         (Exit::Interrupted, "interrupted before it was done"),
     ];
 
@@ -153,6 +156,7 @@ impl Exit {
             Exit::RollbackUnconfirmed => 53,
             Exit::TopologyBusy => 54,
             Exit::NotFollowed => 55,
+            Exit::Unauthenticated => 110,
             Exit::Interrupted => 130,
         }
     }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::Machine;
 use crate::acquaintance::{CleanUp, Evidence, Terms};
 use crate::action::{CleanUpReason, Note};
-use crate::cause::{Unreachable, Violation};
+use crate::cause::{AuthFailure, Unreachable, Violation};
 use crate::input::{Answer, DialFailure, StreamId};
 use crate::link::{Link, LinkEvent};
-use crate::peer::{Dial, Peer, Urgency};
+use crate::peer::{Attempt, Dial, Peer, Stage, Urgency};
 use crate::timers::Timer;
 use crate::timing::{Grace, SHOWN_DIFFERENCES};
 use crate::{Action, Cause, Hello, InstanceId, Moment, NodeId, PeerMessage, Refusal};
@@ -21,6 +21,8 @@ enum Pace {
     Doubling,
     /// Always `retry_max`: an operator has to do something first, or the peer will come by itself.
     Slow,
+    /// [`crate::Timing::auth_retry`], or as `Doubling`.
+    Authentication,
 }
 
 impl Machine {
@@ -62,7 +64,7 @@ impl Machine {
     pub(super) fn dial_due(&self, peer: &Peer) -> Option<Moment> {
         match peer.dial {
             Dial::Waiting(due) => due,
-            Dial::Asking(since) => Some(since + self.setup.timing.dial_deadline),
+            Dial::Asking(attempt) => Some(attempt.until),
             Dial::Queued(_) | Dial::Open(_) => None,
         }
     }
@@ -74,10 +76,16 @@ impl Machine {
         }
         match entry.dial {
             Dial::Waiting(_) => self.queue_dial(peer, Urgency::Ordinary),
-            Dial::Asking(_) => {
+            Dial::Asking(Attempt { stage, .. }) => {
                 let stream = StreamId::Dialled { peer, attempt: entry.attempt };
                 self.actions.push_back(Action::Close { stream });
-                self.fail(peer, Cause::Unreachable(Unreachable::TimedOut), Pace::Doubling, now);
+                let (cause, pace) = match stage {
+                    Stage::Reaching => (Cause::Unreachable(Unreachable::TimedOut), Pace::Doubling),
+                    Stage::Authenticating => {
+                        (Cause::Unauthenticated(AuthFailure::TimedOut), Pace::Authentication)
+                    }
+                };
+                self.fail(peer, cause, pace, now);
             }
             Dial::Queued(_) | Dial::Open(_) => {}
         }
@@ -97,17 +105,21 @@ impl Machine {
 
     pub(super) fn handle_dial_failed(&mut self, dialled: (NodeId, u32), why: DialFailure, now: Moment) {
         if let Some((peer, _)) = self.asking(dialled) {
-            let cause = match why {
-                DialFailure::NameUnknown => Cause::NameUnknown,
-                DialFailure::Unreachable(why) => Cause::Unreachable(why),
-                DialFailure::Violation(how) => Cause::Violation(how),
+            let (cause, pace) = match why {
+                DialFailure::NameUnknown => (Cause::NameUnknown, Pace::Doubling),
+                DialFailure::Unreachable(why) => (Cause::Unreachable(why), Pace::Doubling),
+                DialFailure::Unauthenticated(why) => (Cause::Unauthenticated(why), Pace::Authentication),
+                DialFailure::Violation(how) => (Cause::Violation(how), Pace::Doubling),
             };
-            self.fail(peer, cause, Pace::Doubling, now);
+            self.fail(peer, cause, pace, now);
         }
     }
 
     pub(super) fn handle_authentication(&mut self, dialled: (NodeId, u32), now: Moment) {
-        if let Some((peer, _)) = self.asking(dialled) {
+        if let Some((peer, since)) = self.asking(dialled) {
+            let until = now + self.setup.timing.auth_deadline;
+            self.set_dial(peer, Dial::Asking(Attempt { since, until, stage: Stage::Authenticating }));
+            self.timers.arm(until, peer, Timer::Dial);
             self.turn(peer, LinkEvent::AuthenticationStarted, now);
         }
     }
@@ -168,7 +180,7 @@ impl Machine {
     fn asking(&self, (peer, attempt): (NodeId, u32)) -> Option<(NodeId, Moment)> {
         let entry = self.peers.get(peer.index()).filter(|entry| entry.attempt == attempt)?;
         match entry.dial {
-            Dial::Asking(since) => Some((peer, since)),
+            Dial::Asking(attempt) => Some((peer, attempt.since)),
             Dial::Waiting(_) | Dial::Queued(_) | Dial::Open(_) => None,
         }
     }
@@ -256,6 +268,7 @@ impl Machine {
     }
 
     fn take_refusal(&mut self, peer: NodeId, refusal: Refusal, asked: Moment, now: Moment) {
+        let pace = if refusal == Refusal::Unproven { Pace::Authentication } else { Pace::Slow };
         let (event, cause, by) = match refusal {
             Refusal::Version { by } => (LinkEvent::RefusedVersion, self.version_cause(&by), Some(by)),
             Refusal::Map { by, entries, len } => {
@@ -266,6 +279,8 @@ impl Machine {
             Refusal::OtherDomain => (LinkEvent::Lost, Cause::OtherDomain, None),
             Refusal::EndedInstance => (LinkEvent::Lost, Cause::Violation(Violation::EndedInstance), None),
             Refusal::Leaving => (LinkEvent::Lost, Cause::Leaving, None),
+            Refusal::Unproven => (LinkEvent::Lost, Cause::Unauthenticated(AuthFailure::Refused), None),
+            Refusal::AddressUnknown => (LinkEvent::RefusedMap, Cause::AddressRefused, None),
         };
         self.actions.push_back(Action::Close {
             stream: StreamId::Dialled { peer, attempt: self.peers[peer.index()].attempt },
@@ -273,7 +288,7 @@ impl Machine {
         if let Some(by) = by.filter(|by| by.get().token == self.hello().get().token) {
             self.take_refuser(peer, &by, asked, now);
         }
-        self.part(peer, (event, cause), Pace::Slow, now);
+        self.part(peer, (event, cause), pace, now);
     }
 
     /// Whoever turned this node away holds the peer's address, so another instance that was there has ended.
@@ -302,7 +317,7 @@ impl Machine {
         let entry = &mut self.peers[peer.index()];
         let was_connected = entry.link == Link::Connected;
         let asked = match entry.dial {
-            Dial::Asking(since) => Some(since),
+            Dial::Asking(attempt) => Some(attempt.since),
             Dial::Waiting(_) | Dial::Queued(_) | Dial::Open(_) => None,
         };
         if was_connected {
@@ -332,7 +347,7 @@ impl Machine {
         entry.failures = entry.failures.saturating_add(1);
         let came = entry.arriving.as_ref().map(|arriving| arriving.asked);
         let came = came.max(entry.accepted.as_ref().map(|accepted| accepted.came));
-        let has_come = pace == Pace::Doubling && asked.is_some() && came > asked;
+        let has_come = pace != Pace::Slow && asked.is_some() && came > asked;
         if has_come {
             self.queue_dial(peer, Urgency::Urgent);
             return;
@@ -343,12 +358,12 @@ impl Machine {
 
     fn wait(&mut self, failures: u32, pace: Pace) -> Duration {
         let longest = self.setup.timing.retry_max;
+        let first = self.setup.timing.first_retry(self.peers.len());
+        let doubled = first.saturating_mul(1 << failures.min(16)).min(longest);
         let wait = match pace {
-            Pace::Doubling => {
-                let first = self.setup.timing.first_retry(self.peers.len());
-                first.saturating_mul(1 << failures.min(16)).min(longest)
-            }
+            Pace::Doubling => doubled,
             Pace::Slow => longest,
+            Pace::Authentication => self.setup.timing.auth_retry.unwrap_or(doubled),
         };
         self.jitter.shorten(wait)
     }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::Machine;
-use crate::peer::{Dial, Urgency};
+use crate::peer::{Attempt, Dial, Stage, Urgency};
 use crate::timers::Timer;
 use crate::timing::{DIALS_AT_ONCE, URGENT_DIALS_AT_ONCE};
 use crate::{Action, Moment, NodeId};
@@ -71,10 +71,11 @@ impl Machine {
     }
 
     fn begin_dial(&mut self, peer: NodeId, now: Moment) {
-        self.set_dial(peer, Dial::Asking(now));
+        let until = now + self.setup.timing.dial_deadline;
+        self.set_dial(peer, Dial::Asking(Attempt { since: now, until, stage: Stage::Reaching }));
         let entry = &mut self.peers[peer.index()];
         entry.attempt = entry.attempt.wrapping_add(1);
         self.actions.push_back(Action::Dial { peer, attempt: entry.attempt });
-        self.timers.arm(now + self.setup.timing.dial_deadline, peer, Timer::Dial);
+        self.timers.arm(until, peer, Timer::Dial);
     }
 }

@@ -29,6 +29,7 @@ impl Machine {
                 PeerMessage::Ping(_)
                 | PeerMessage::Pong(_)
                 | PeerMessage::Leaving { .. }
+                | PeerMessage::Reload
                 | PeerMessage::RowRequest { .. }
                 | PeerMessage::Row { .. },
             ) => {
@@ -86,6 +87,25 @@ impl Machine {
         }
     }
 
+    /// Tells every connected peer to read its credentials anew.
+    pub(super) fn tell_reload(&mut self) {
+        if !self.setup.security {
+            return;
+        }
+        for (peer, entry) in self.setup.map.ids().zip(&self.peers) {
+            if let Some(stream) = entry.stream(peer).filter(|_| peer != self.me) {
+                self.actions.push_back(Action::Send { stream, message: PeerMessage::Reload });
+            }
+        }
+    }
+
+    /// Nothing is passed on: whoever replaces credentials tells everybody itself, so no loop can come of it.
+    fn take_reload(&mut self, peer: NodeId) {
+        if self.setup.security {
+            self.actions.push_back(Action::Reload { peer });
+        }
+    }
+
     fn take_message(&mut self, stream: StreamId, message: PeerMessage, now: Moment) {
         let peer = stream.peer();
         match message {
@@ -95,6 +115,7 @@ impl Machine {
             }
             PeerMessage::Pong(_) => {}
             PeerMessage::Leaving { instance } => self.take_notice(peer, instance),
+            PeerMessage::Reload => self.take_reload(peer),
             PeerMessage::RowRequest { question } => {
                 let message = PeerMessage::Row { question, state: self.state, links: self.row(now) };
                 self.actions.push_back(Action::Send { stream, message });

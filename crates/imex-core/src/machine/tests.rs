@@ -9,6 +9,7 @@ use crate::hello::{Introduction, PROTOCOL_VERSION};
 use crate::input::{Answer, Closure, DialFailure, Source, StreamId};
 use crate::{BootId, DomainToken, Grace, PeerMessage};
 
+mod authentication;
 mod bench_node;
 mod losses;
 mod meetings;

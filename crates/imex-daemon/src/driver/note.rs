@@ -164,7 +164,10 @@ impl Meaning {
     fn of(cause: &Cause) -> Self {
         match cause.class() {
             CauseClass::Map => Meaning::MapMismatch,
-            CauseClass::Version | CauseClass::OtherDomain | CauseClass::Protocol => Meaning::Wrong,
+            CauseClass::Version
+            | CauseClass::OtherDomain
+            | CauseClass::Authentication
+            | CauseClass::Protocol => Meaning::Wrong,
             CauseClass::Unreachable => Meaning::Usual,
         }
     }

@@ -11,6 +11,7 @@ use imex_core::{Action, Input, Moment, NodeId, PeerMessage, Refusal};
 use super::streams::Sent;
 use super::{Driver, Phase};
 use crate::peer::addresses::Route;
+use crate::peer::dial::Try;
 use crate::stats::Counter;
 
 impl Driver {
@@ -37,8 +38,9 @@ impl Driver {
                 self.notes.clean_up(peer, instance, reason);
             }
             Action::RecordImporters(importers) => self.record(&importers),
-            // Nothing of this is built yet; a configuration that asks for it has been refused at the start.
+            // The credentials were judged before anything was bound.
             Action::StartAuthServer => self.machine.handle(Input::AuthServerReady, now),
+            Action::Reload { peer } => tracing::debug!(%peer, "asked to reload"),
             Action::AttachGpu => self.machine.handle(Input::GpuReady, now),
             Action::AnswerTable { ticket, table } => {
                 if let Some(reply) = self.asked.remove(&ticket) {
@@ -58,7 +60,7 @@ impl Driver {
             self.machine.handle(Input::DialFailed { peer, attempt, why }, now);
             return;
         }
-        let task = tokio::spawn(Arc::clone(&self.dialler).dial(peer, attempt, route));
+        let task = tokio::spawn(Arc::clone(&self.dialler).dial(Try { peer, attempt }, route));
         self.streams.dialling(StreamId::Dialled { peer, attempt }, task);
     }
 
@@ -111,5 +113,7 @@ fn counter(refusal: &Refusal) -> Counter {
         Refusal::OtherDomain => Counter::RefusedOtherDomain,
         Refusal::EndedInstance => Counter::RefusedEndedInstance,
         Refusal::Leaving => Counter::RefusedLeaving,
+        Refusal::Unproven => Counter::RefusedUnproven,
+        Refusal::AddressUnknown => Counter::RefusedAddressUnknown,
     }
 }

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use imex_config::chain;
-use imex_wire::{AcceptError, LinkLimits};
+use imex_core::{NodeId, Refusal};
+use imex_wire::{AcceptError, Incoming, LinkLimits};
+use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Arrival, Outlet, PeerEvent};
+use crate::fence::{AuthError, Fence};
 use crate::stats::Counter;
 
 /// How many accepted connections there may be besides one per node of the map: restarted peers whose old connection
@@ -30,11 +33,18 @@ const REST: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct Door {
     listener: TcpListener,
-    limits: LinkLimits,
-    outlet: Outlet,
+    reception: Arc<Reception>,
     places: Arc<Semaphore>,
     sources: BTreeMap<IpAddr, Arc<Semaphore>>,
     serial: u32,
+}
+
+/// What everybody who comes needs.
+#[derive(Debug)]
+struct Reception {
+    fence: Arc<Fence>,
+    limits: LinkLimits,
+    outlet: Outlet,
 }
 
 /// What an accepted connection holds until it has introduced itself.
@@ -47,11 +57,10 @@ struct Ticket {
 
 impl Door {
     /// A door for a map of `nodes` nodes.
-    pub(crate) fn new(listener: TcpListener, nodes: usize, outlet: Outlet) -> Self {
+    pub(crate) fn new(listener: TcpListener, nodes: usize, fence: Arc<Fence>, outlet: Outlet) -> Self {
         Door {
             listener,
-            limits: LinkLimits::for_nodes(nodes),
-            outlet,
+            reception: Arc::new(Reception { fence, limits: LinkLimits::for_nodes(nodes), outlet }),
             places: Arc::new(Semaphore::new(nodes + SPARE_CONNECTIONS)),
             sources: BTreeMap::new(),
             serial: 0,
@@ -72,10 +81,10 @@ impl Door {
         let Some(ticket) = self.admit(from.ip().to_canonical()) else {
             drop(stream);
             tracing::debug!(%from, "Closed a connection: too many have not introduced themselves");
-            self.outlet.put(PeerEvent::Stranger(Counter::StrangersTurnedAway)).await;
+            self.reception.outlet.put(PeerEvent::Stranger(Counter::StrangersTurnedAway)).await;
             return;
         };
-        tokio::spawn(introduce(stream, ticket, self.limits, self.outlet.clone()));
+        tokio::spawn(Arc::clone(&self.reception).receive(stream, ticket));
     }
 
     fn admit(&mut self, from: IpAddr) -> Option<Ticket> {
@@ -95,7 +104,7 @@ impl Door {
             return;
         }
         tracing::debug!(%error, "A connection could not be accepted");
-        self.outlet.put(PeerEvent::Stranger(Counter::AcceptFailures)).await;
+        self.reception.outlet.put(PeerEvent::Stranger(Counter::AcceptFailures)).await;
         tokio::time::sleep(REST).await;
     }
 }
@@ -106,24 +115,63 @@ fn is_about_one_connection(error: &io::Error) -> bool {
     kind == io::ErrorKind::ConnectionAborted || kind == io::ErrorKind::ConnectionReset
 }
 
-async fn introduce(stream: TcpStream, ticket: Ticket, limits: LinkLimits, outlet: Outlet) {
-    match imex_wire::accept(stream, limits).await {
-        Ok(incoming) => {
-            let Ticket { serial, from, place, .. } = ticket;
-            let incoming = Box::new(incoming);
-            outlet.put(PeerEvent::Arrived(Arrival { serial, incoming, from, place })).await;
+impl Reception {
+    async fn receive(self: Arc<Self>, stream: TcpStream, ticket: Ticket) {
+        match self.introduce(stream).await {
+            Ok(incoming) => {
+                let Ticket { serial, from, place, .. } = ticket;
+                let incoming = Box::new(incoming);
+                self.outlet.put(PeerEvent::Arrived(Arrival { serial, incoming, from, place })).await;
+            }
+            Err(error) => {
+                tracing::debug!(from = %ticket.from, error = %chain(&error), "A connection came to nothing");
+                self.outlet.put(PeerEvent::Stranger(error.counter())).await;
+            }
         }
-        Err(error) => {
-            tracing::debug!(from = %ticket.from, error = %chain(&error), "A connection came to nothing");
-            outlet.put(PeerEvent::Stranger(counter(&error))).await;
+    }
+
+    /// From a bare connection to a hello that may be believed as far as this node's security goes.
+    async fn introduce(&self, stream: TcpStream) -> Result<Incoming, Stranger> {
+        // Nagle's algorithm would hold every second small message back until the first is acknowledged.
+        stream.set_nodelay(true).map_err(AcceptError::Socket)?;
+        let secured = self.fence.accepted(stream).await.map_err(Stranger::Unauthenticated)?;
+        let (io, session) = (secured.io, secured.session);
+        let incoming = imex_wire::await_hello(io, self.limits).await?;
+        let (claimed, credential) = (incoming.hello().node(), incoming.credential());
+        let judged = session.judge(incoming.hello(), credential).await;
+        let proof = match judged {
+            Ok(()) => session.prove(claimed).await,
+            Err(error) => Err(error),
+        };
+        match proof {
+            Ok(proof) => Ok(incoming.answering_with(proof)),
+            Err(error) => {
+                incoming.refuse(&Refusal::Unproven).await;
+                Err(Stranger::Unproven { claimed, source: error })
+            }
         }
     }
 }
 
-fn counter(error: &AcceptError) -> Counter {
-    match error {
-        AcceptError::TimedOut => Counter::StrangersSilent,
-        AcceptError::Ended | AcceptError::Socket(_) => Counter::StrangersEnded,
-        AcceptError::Breach(_) => Counter::StrangersMalformed,
+/// Why a connection came to nothing before the core heard of it.
+#[derive(Debug, Error)]
+enum Stranger {
+    #[error("it did not authenticate")]
+    Unauthenticated(#[source] AuthError),
+    #[error(transparent)]
+    NoHello(#[from] AcceptError),
+    #[error("it does not prove that it is node {claimed}")]
+    Unproven { claimed: NodeId, source: AuthError },
+}
+
+impl Stranger {
+    fn counter(&self) -> Counter {
+        match self {
+            Stranger::Unauthenticated(_) => Counter::StrangersUnauthenticated,
+            Stranger::Unproven { .. } => Counter::RefusedUnproven,
+            Stranger::NoHello(AcceptError::TimedOut) => Counter::StrangersSilent,
+            Stranger::NoHello(AcceptError::Ended | AcceptError::Socket(_)) => Counter::StrangersEnded,
+            Stranger::NoHello(AcceptError::Breach(_)) => Counter::StrangersMalformed,
+        }
     }
 }

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use imex_config::{Settings, chain};
 use imex_core::input::DialFailure;
 use imex_core::{Hello, NodeId};
-use imex_wire::{DialTarget, Dialled, LinkLimits};
+use imex_wire::{DialError, DialTarget, Dialled, LinkLimits};
+use thiserror::Error;
 use tokio::sync::Semaphore;
 
 use super::addresses::{AddressShape, Route};
 use super::{Outlet, PeerEvent};
+use crate::fence::{AuthError, Fence};
 
 /// How many names are looked up at once. The system's resolver blocks a thread each; more would not make a name server
 /// that does not answer any faster.
@@ -29,14 +31,31 @@ pub(crate) struct Dialler {
     limits: LinkLimits,
     shape: AddressShape,
     look_ups: Arc<Semaphore>,
+    fence: Arc<Fence>,
     outlet: Outlet,
 }
 
+/// One attempt to reach a peer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Try {
+    /// Whom.
+    pub(crate) peer: NodeId,
+    /// Its number.
+    pub(crate) attempt: u32,
+}
+
 impl Dialler {
-    /// Dials come from the configured address and introduce this daemon by `hello`; results go to `outlet`.
-    pub(crate) fn new(settings: &Settings, shape: AddressShape, hello: Arc<Hello>, outlet: Outlet) -> Self {
+    /// Dials come from the configured address, are secured by `fence` and introduce this daemon by `hello`; results go
+    /// to `outlet`.
+    pub(crate) fn new(
+        settings: &Settings,
+        shape: AddressShape,
+        (hello, fence): (Arc<Hello>, Arc<Fence>),
+        outlet: Outlet,
+    ) -> Self {
         Dialler {
             hello,
+            fence,
             source: settings.bind.address,
             limits: LinkLimits::for_nodes(settings.map.len()),
             shape,
@@ -46,26 +65,28 @@ impl Dialler {
     }
 
     /// Dials once and reports how it ended. Dropping the future gives the dial up.
-    pub(crate) async fn dial(self: Arc<Self>, peer: NodeId, attempt: u32, route: Route) {
-        let end = self.try_route(peer, route).await.map(Box::new);
+    pub(crate) async fn dial(self: Arc<Self>, this: Try, route: Route) {
+        let end = self.try_route(this, route).await.map(Box::new);
+        let Try { peer, attempt } = this;
         self.outlet.put(PeerEvent::DialEnded { peer, attempt, end }).await;
     }
 
-    async fn try_route(&self, peer: NodeId, route: Route) -> Result<Dialled, DialFailure> {
+    async fn try_route(&self, this: Try, route: Route) -> Result<Dialled, DialFailure> {
         match route {
-            Route::To(address) => self.try_address(address).await,
-            Route::ByName(name) => self.try_name(peer, &name).await,
+            Route::To(address) => self.try_address(this, address).await,
+            Route::ByName(name) => self.try_name(this, &name).await,
             Route::Unknown => Err(DialFailure::NameUnknown),
         }
     }
 
-    async fn try_name(&self, peer: NodeId, name: &str) -> Result<Dialled, DialFailure> {
+    async fn try_name(&self, this: Try, name: &str) -> Result<Dialled, DialFailure> {
         let found = self.look_up(name).await;
-        self.outlet.put(PeerEvent::LookedUp { peer, found: found.clone() }).await;
+        let learnt = PeerEvent::LookedUp { peer: this.peer, found: found.clone() };
+        self.outlet.put(learnt).await;
         let mut failure = DialFailure::NameUnknown;
         let reachable = found.into_iter().filter(|ip| ip.is_ipv4() == self.source.is_ipv4());
         for ip in reachable.take(TRIED_ADDRESSES) {
-            match self.try_address(self.shape.socket_addr(ip)).await {
+            match self.try_address(this, self.shape.socket_addr(ip)).await {
                 Err(why) => failure = why,
                 answered => return answered,
             }
@@ -73,12 +94,35 @@ impl Dialler {
         Err(failure)
     }
 
-    async fn try_address(&self, address: SocketAddr) -> Result<Dialled, DialFailure> {
-        let target = DialTarget { address, source: Some(self.source) };
-        imex_wire::dial(target, &self.hello, self.limits).await.map_err(|error| {
+    async fn try_address(&self, this: Try, address: SocketAddr) -> Result<Dialled, DialFailure> {
+        self.reach(this, address).await.map_err(|error| {
             tracing::debug!(%address, error = %chain(&error), "A dial failed");
             error.failure()
         })
+    }
+
+    async fn reach(&self, this: Try, address: SocketAddr) -> Result<Dialled, ReachError> {
+        let target = DialTarget { address, source: Some(self.source) };
+        let tcp = imex_wire::connect(target).await?;
+        if !self.fence.is_open() {
+            let Try { peer, attempt } = this;
+            self.outlet.put(PeerEvent::Authenticating { peer, attempt }).await;
+        }
+        let secured = self.fence.dialled(tcp, this.peer).await?;
+        let (io, session) = (secured.io, secured.session);
+        let proof = session.prove(this.peer).await?;
+        let answer = imex_wire::introduce(io, &self.hello, proof.as_ref(), self.limits).await;
+        match answer {
+            Ok(Dialled::Admitted { hello, credential, link }) => {
+                session.judge(&hello, credential.as_ref()).await?;
+                Ok(Dialled::Admitted { hello, credential, link })
+            }
+            Ok(Dialled::Refused(refusal)) => Ok(Dialled::Refused(refusal)),
+            Err(error) => match session.objection() {
+                Some(failure) => Err(AuthError::from(failure).into()),
+                None => Err(error.into()),
+            },
+        }
     }
 
     /// The addresses of a name; none if it does not resolve. A look-up that nobody waits for any more keeps its place
@@ -94,6 +138,24 @@ impl Dialler {
         match asked.await {
             Ok(Ok(found)) => found,
             Ok(Err(_)) | Err(_) => Vec::new(),
+        }
+    }
+}
+
+/// Why a peer was not reached at one of its addresses.
+#[derive(Debug, Error)]
+enum ReachError {
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    #[error(transparent)]
+    Authentication(#[from] AuthError),
+}
+
+impl ReachError {
+    fn failure(&self) -> DialFailure {
+        match self {
+            ReachError::Dial(error) => error.failure(),
+            ReachError::Authentication(error) => DialFailure::Unauthenticated(error.failure),
         }
     }
 }

@@ -54,6 +54,7 @@ impl World {
                 Ok(())
             }
             Action::StartAuthServer => self.work(address, Done::AuthServer),
+            Action::Reload { .. } => Ok(()),
             Action::AttachGpu => self.work(address, Done::Gpu),
             Action::AnswerTable { ticket, table } => {
                 self.hosts[address.index()].tables.push((ticket, table));

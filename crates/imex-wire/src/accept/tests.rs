@@ -33,7 +33,7 @@ async fn any_grpc_client_can_open_a_link() {
         (received, link.receiver.recv().await)
     });
     let mut answers = answers.await.unwrap();
-    assert_eq!(answers.message().await.unwrap(), Some(peer::hello_frame(&hello_of(2, 20))));
+    assert_eq!(answers.message().await.unwrap(), Some(peer::hello_frame(&hello_of(2, 20), None)));
     assert_eq!(answers.message().await.unwrap(), Some(peer::message_frame(&PeerMessage::Pong(5))));
     assert_eq!(answers.message().await.unwrap(), None, "the stream ends with status OK");
     drop((frames, answers));
@@ -225,7 +225,7 @@ async fn call(address: SocketAddr, first: &[PeerFrame]) -> (Frames, Answers) {
 }
 
 fn hello_frame() -> PeerFrame {
-    peer::hello_frame(&one_hello())
+    peer::hello_frame(&one_hello(), None)
 }
 
 fn ping_frame(number: u64) -> PeerFrame {

@@ -23,7 +23,7 @@ async fn a_link_can_be_opened_to_any_grpc_server() {
     let (listener, target) = listening().await;
     let server = tonic::transport::Server::builder().add_service(PeerServer::new(Mirror));
     let server = tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
-    let Dialled::Admitted { hello, mut link } = dialled(target).await.unwrap() else { panic!("refused") };
+    let Dialled::Admitted { hello, mut link, .. } = dialled(target).await.unwrap() else { panic!("refused") };
     assert_eq!(*hello, hello_of(1, 10), "a mirror shows one's own face");
     link.sender.send(&PeerMessage::Ping(3)).unwrap();
     assert_eq!(timeout(PATIENCE, link.receiver.recv()).await.unwrap(), Ok(PeerMessage::Ping(3)));

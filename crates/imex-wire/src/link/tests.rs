@@ -155,7 +155,8 @@ async fn connect(dialler: LinkLimits, acceptor: LinkLimits) -> (Link, Link) {
     };
     let dialling = async {
         let target = DialTarget { address, source: None };
-        let Dialled::Admitted { hello, mut link } = dial(target, &hello_of(1, 10), dialler).await.unwrap()
+        let Dialled::Admitted { hello, mut link, .. } =
+            dial(target, &hello_of(1, 10), dialler).await.unwrap()
         else {
             panic!("refused");
         };

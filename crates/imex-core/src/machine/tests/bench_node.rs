@@ -1,6 +1,7 @@
 //! A node on the workbench: node 0 of three, with the others played by the test.
 
 use super::*;
+use crate::AuthFailure;
 
 /// A machine, its clock, and what it asked for since the last look.
 pub(super) struct BenchNode {
@@ -46,6 +47,8 @@ impl BenchNode {
     pub(super) fn up(change: impl FnOnce(&mut Setup)) -> Self {
         let mut bench = Self::with(change);
         bench.put(Input::Start);
+        // Without security it has no meaning.
+        bench.put(Input::AuthServerReady);
         bench.put(Input::GpuReady);
         for (peer, instance) in [(0, 100), (1, 10), (2, 20)] {
             bench.answer(peer, instance);
@@ -98,6 +101,16 @@ impl BenchNode {
         let why = DialFailure::Unreachable(Unreachable::PortClosed);
         let attempt = self.attempt(peer);
         self.put(Input::DialFailed { peer: node(peer), attempt, why });
+    }
+
+    pub(super) fn begin_authentication(&mut self, peer: u16) {
+        let attempt = self.attempt(peer);
+        self.put(Input::AuthenticationStarted { peer: node(peer), attempt });
+    }
+
+    pub(super) fn fail_authentication(&mut self, peer: u16, why: AuthFailure) {
+        let attempt = self.attempt(peer);
+        self.put(Input::DialFailed { peer: node(peer), attempt, why: DialFailure::Unauthenticated(why) });
     }
 
     pub(super) fn arrive(&mut self, peer: u16, instance: u128) -> StreamId {

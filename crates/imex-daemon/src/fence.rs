@@ -1,0 +1,126 @@
+//! What stands between TCP and HTTP/2: who the far end is, and whether others can read along.
+//!
+//! This is the one place for it. A connection passes here right after it is made, whichever side made it, and comes out
+//! as a [`Secured`] one: bytes that may carry HTTP/2, and a [`Session`] that knows what was proven about the far end. Then
+//! come the hellos. A kind of security that needs a proof inside the hello has the session make and judge it, before the
+//! core sees the hello. `docs/protocol.md` has the whole order.
+//!
+//! To add a kind: a variant of [`Fence`] and one of [`Session`], each with a file of its own in this folder.
+
+use std::fmt;
+use std::time::Duration;
+
+use imex_core::{AuthFailure, Hello, NodeId};
+use imex_wire::{Credential, Io};
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// How long a stranger may take to authenticate. As long as the core gives its own attempts
+/// ([`imex_core::Timing::auth_deadline`]).
+pub(crate) const AUTH_DEADLINE: Duration = Duration::from_secs(5);
+
+/// The kind of security that the configuration asks for. One per daemon, shared by the dials and the door.
+#[derive(Debug)]
+pub(crate) enum Fence {
+    /// None: whoever reaches the port and knows the map is believed.
+    Open,
+}
+
+/// A connection that may carry HTTP/2.
+pub(crate) struct Secured {
+    /// The bytes.
+    pub(crate) io: Box<dyn Io>,
+    /// What was proven.
+    pub(crate) session: Session,
+}
+
+/// What is known of the far end of one connection.
+#[derive(Debug)]
+pub(crate) enum Session {
+    /// Nothing.
+    Open,
+}
+
+/// Why two nodes did not authenticate each other.
+#[derive(Debug, Error)]
+#[error("{failure}{}", detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default())]
+pub(crate) struct AuthError {
+    /// In a word, for the core and the table.
+    pub(crate) failure: AuthFailure,
+    /// What the library says, for the log. Never holds a secret.
+    pub(crate) detail: Option<String>,
+}
+
+impl Fence {
+    /// Whether anything has to be proven.
+    pub(crate) fn is_open(&self) -> bool {
+        match self {
+            Fence::Open => true,
+        }
+    }
+
+    /// Secures a connection that this daemon made to a node of the map. It has no deadline: the core gives attempts up.
+    #[expect(clippy::unused_async, reason = "every kind but none waits for the far end")]
+    pub(crate) async fn dialled(&self, tcp: TcpStream, _peer: NodeId) -> Result<Secured, AuthError> {
+        match self {
+            Fence::Open => Ok(Secured { io: Box::new(tcp), session: Session::Open }),
+        }
+    }
+
+    /// Secures a connection that somebody made to this daemon, within [`AUTH_DEADLINE`].
+    pub(crate) async fn accepted(&self, tcp: TcpStream) -> Result<Secured, AuthError> {
+        let secured = timeout(AUTH_DEADLINE, self.receive(tcp)).await;
+        secured.unwrap_or(Err(AuthFailure::TimedOut.into()))
+    }
+
+    #[expect(clippy::unused_async, reason = "every kind but none waits for the far end")]
+    async fn receive(&self, tcp: TcpStream) -> Result<Secured, AuthError> {
+        match self {
+            Fence::Open => Ok(Secured { io: Box::new(tcp), session: Session::Open }),
+        }
+    }
+}
+
+impl Session {
+    /// What this daemon's hello is to carry so that `peer` believes it.
+    #[expect(clippy::unused_async, reason = "a kind may ask a service of the machine")]
+    pub(crate) async fn prove(&self, _peer: NodeId) -> Result<Option<Credential>, AuthError> {
+        match self {
+            Session::Open => Ok(None),
+        }
+    }
+
+    /// Whether the far end of a connection is the node that its hello claims to be. A proof that was not asked for is as
+    /// wrong as one that is missing.
+    #[expect(clippy::unused_async, reason = "a kind may ask a service of the machine")]
+    pub(crate) async fn judge(
+        &self,
+        _hello: &Hello,
+        credential: Option<&Credential>,
+    ) -> Result<(), AuthError> {
+        match self {
+            Session::Open => credential.map_or(Ok(()), |_| Err(AuthFailure::NotOffered.into())),
+        }
+    }
+
+    /// What the far end objected to after this side took the two for authenticated, if it did: asked when the
+    /// connection broke before a hello came.
+    pub(crate) fn objection(&self) -> Option<AuthFailure> {
+        match self {
+            Session::Open => None,
+        }
+    }
+}
+
+impl From<AuthFailure> for AuthError {
+    fn from(failure: AuthFailure) -> Self {
+        AuthError { failure, detail: None }
+    }
+}
+
+impl fmt::Debug for Secured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secured").field("session", &self.session).finish_non_exhaustive()
+    }
+}
