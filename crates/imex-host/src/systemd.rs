@@ -14,9 +14,8 @@ mod name;
 mod stop;
 
 use std::collections::HashMap;
-use std::io;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -41,69 +40,40 @@ const UNIT: &str = "org.freedesktop.systemd1.Unit";
 const SERVICE: &str = "org.freedesktop.systemd1.Service";
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
 
-/// Where systemd can be spoken to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sockets {
-    /// The system bus.
-    pub bus: PathBuf,
-    /// systemd's own socket, for the superuser. It is there before the bus is, and without one.
-    pub private: PathBuf,
-}
+/// The socket of the system bus.
+pub const DEFAULT_BUS: &str = "/run/dbus/system_bus_socket";
 
 /// A connection to systemd. It belongs to the runtime that it was made in.
 #[derive(Clone, Debug)]
 pub struct Systemd {
     connection: Connection,
-    peer: Peer,
-}
-
-/// Who is at the other end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Peer {
-    /// The bus, which carries messages to systemd.
-    Bus,
-    /// systemd itself.
-    Manager,
-}
-
-impl Default for Sockets {
-    fn default() -> Self {
-        Sockets { bus: "/run/dbus/system_bus_socket".into(), private: "/run/systemd/private".into() }
-    }
 }
 
 impl Systemd {
-    /// Connects by the usual sockets.
+    /// Connects by the bus at [`DEFAULT_BUS`].
     ///
     /// # Errors
     ///
-    /// If there is no systemd to speak to, or it does not answer `within` the time.
+    /// If there is no bus, or it does not answer `within` the time.
     pub async fn connect(within: Duration) -> Result<Self, SystemdError> {
-        Systemd::connect_to(&Sockets::default(), within).await
+        Systemd::connect_to(Path::new(DEFAULT_BUS), within).await
     }
 
-    /// Connects by the bus or, where nobody listens there, by systemd's own socket.
+    /// Connects by the bus at `socket`.
+    ///
+    /// systemd's own socket, `/run/systemd/private`, is no bus: its messages carry a sender that the D-Bus library, by
+    /// the letter of the specification, refuses.
     ///
     /// # Errors
     ///
-    /// If there is no systemd to speak to, or it does not answer `within` the time.
-    pub async fn connect_to(sockets: &Sockets, within: Duration) -> Result<Self, SystemdError> {
-        let (stream, peer) = match UnixStream::connect(&sockets.bus) {
-            Ok(stream) => (stream, Peer::Bus),
-            Err(bus) => match UnixStream::connect(&sockets.private) {
-                Ok(stream) => (stream, Peer::Manager),
-                Err(private) => return Err(no_manager(sockets, bus, private)),
-            },
-        };
-        let builder = Builder::unix_stream(stream);
-        let builder = match peer {
-            Peer::Bus => builder,
-            Peer::Manager => builder.p2p(),
-        };
+    /// If there is no bus, or it does not answer `within` the time.
+    pub async fn connect_to(socket: &Path, within: Duration) -> Result<Self, SystemdError> {
+        let no_bus = |source| SystemdError::NoBus { socket: socket.to_owned(), source };
+        let stream = UnixStream::connect(socket).map_err(no_bus)?;
         let call = Call { operation: Operation::Connect, unit: None, within };
-        let connection =
-            call.within(async { builder.build().await.map_err(|error| call.failed(error)) }).await?;
-        Ok(Systemd { connection, peer })
+        let connected =
+            async { Builder::unix_stream(stream).build().await.map_err(|error| call.failed(error)) };
+        Ok(Systemd { connection: call.within(connected).await? })
     }
 
     /// What a service is and how it fares. An alias is followed; a service that is not installed is a fact, too.
@@ -184,7 +154,7 @@ impl Systemd {
         interface: &str,
     ) -> Result<HashMap<String, OwnedVariant>, SystemdError> {
         let asked = self.connection.call_method(
-            self.destination(),
+            Some(DESTINATION),
             path.as_str(),
             Some(PROPERTIES),
             "GetAll",
@@ -197,25 +167,8 @@ impl Systemd {
     where
         B: serde::Serialize + DynamicType,
     {
-        let asked =
-            self.connection.call_method(self.destination(), MANAGER_PATH, Some(MANAGER), method, body);
+        let asked = self.connection.call_method(Some(DESTINATION), MANAGER_PATH, Some(MANAGER), method, body);
         asked.await.map(|answer: Message| answer.body()).map_err(|error| judge(call, error))
-    }
-
-    fn destination(&self) -> Option<&'static str> {
-        match self.peer {
-            Peer::Bus => Some(DESTINATION),
-            Peer::Manager => None,
-        }
-    }
-}
-
-fn no_manager(sockets: &Sockets, bus: io::Error, private: io::Error) -> SystemdError {
-    SystemdError::NoManager {
-        bus: sockets.bus.clone(),
-        private: sockets.private.clone(),
-        why: private,
-        source: bus,
     }
 }
 

@@ -16,16 +16,12 @@ use super::name::ServiceName;
 /// Why systemd did not do what it was asked.
 #[derive(Debug, Error)]
 pub enum SystemdError {
-    /// Nobody listens at either socket: no systemd, or not as pid 1 of this machine.
-    #[error("no service manager can be spoken to: {} cannot be connected to, nor {} ({why})", bus.display(), private.display())]
-    NoManager {
+    /// There is no bus: no systemd, or none that runs this machine.
+    #[error("the service manager cannot be spoken to: {} cannot be connected to", socket.display())]
+    NoBus {
         /// The socket of the bus.
-        bus: PathBuf,
-        /// systemd's own socket.
-        private: PathBuf,
-        /// What the system said of the second.
-        why: io::Error,
-        /// What the system said of the first.
+        socket: PathBuf,
+        /// What the system said.
         source: io::Error,
     },
     /// There is no such unit.

@@ -86,6 +86,9 @@ impl Systemd {
 
     async fn follow(&self, job: Job, call: &Call<'_>, name: &ServiceName) -> Result<JobDone, SystemdError> {
         let mut ends = self.ends(call).await?;
+        // A unit that a condition keeps from starting is forgotten at once, and the condition with it, unless somebody
+        // holds it in memory. That ends with the connection. If it cannot be held, the job tells why.
+        let _ = self.manager(call, "RefUnit", &name.as_str()).await;
         // "replace": a job that is pending for the unit gives way, as it does to systemctl.
         let body = (name.as_str(), "replace");
         let asked = self.manager(call, job.method(), &body).await?;
