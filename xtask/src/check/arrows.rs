@@ -9,12 +9,14 @@ use crate::error::TaskError;
 use crate::process::Program;
 
 /// What a crate's own code may use of ours.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("imex-aws", &[]),
     ("imex-core", &[]),
     ("imex-config", &["imex-core"]),
     ("imex-wire", &["imex-core"]),
     ("imex-sim", &["imex-core"]),
+    ("imex-gssapi", &[]),
+    ("imex-gss", &["imex-gssapi"]),
     ("imex-host", &["imex-core"]),
     ("imex-slurm", &["imex-config", "imex-core", "imex-host"]),
     ("imex-topology", &["imex-config", "imex-core", "imex-host"]),
@@ -54,8 +56,12 @@ const ARROWS: [(&str, &[&str]); 13] = [
 ];
 
 /// What a crate's tests may use beyond that. Tests of the core against the simulator lie in the simulator.
-const TEST_ARROWS: [(&str, &[&str]); 3] =
-    [("imex-ctl", &["imex-lab"]), ("imex-daemon", &["imex-lab"]), ("imex-lab", &["imex-ctl"])];
+const TEST_ARROWS: [(&str, &[&str]); 4] = [
+    ("imex-ctl", &["imex-lab"]),
+    ("imex-gss", &["imex-lab"]),
+    ("imex-daemon", &["imex-lab"]),
+    ("imex-lab", &["imex-ctl"]),
+];
 
 /// What must not be anywhere below the core.
 const IMPURE: [&str; 10] =

@@ -1,0 +1,274 @@
+//! The Kerberos library behind threads and deadlines.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use imex_gssapi::{
+    Accepted, Context, GssError, Gssapi, Initiation, LoadError, Protection, Refused, Store, Usage,
+};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+use crate::error::{AuthError, Blame};
+use crate::frame;
+use crate::principal::Expected;
+
+/// How many calls that may wait for a KDC run at once. Each holds a thread until the library gives up, which takes it
+/// up to half a minute where a KDC is silent.
+const ASKING_CALLS: usize = 4;
+
+/// How many calls that only read and compute run at once: they never wait behind those that ask a KDC, so that a KDC
+/// that is silent does not keep peers with tickets out.
+const ANSWERING_CALLS: usize = 2;
+
+/// How many threads of the runtime's blocking pool this crate takes at most.
+pub const BLOCKING_CALLS: usize = ASKING_CALLS + ANSWERING_CALLS;
+
+/// How long an authentication waits for one call of the library. A KDC answers within milliseconds; the core gives a
+/// dial 2 s, and this is less, so that what failed has a name. The call itself goes on, and its ticket is kept.
+pub const CALL_DEADLINE: Duration = Duration::from_millis(1500);
+
+/// A future of this crate, for those who keep one.
+pub(crate) type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// What became of an initiator's token.
+pub(crate) type Answered = Result<Accepted, TurnedAway>;
+
+/// An initiator's token was not accepted.
+#[derive(Debug)]
+pub(crate) struct TurnedAway {
+    /// Why.
+    pub(crate) error: AuthError,
+    /// What to tell the initiator.
+    pub(crate) reply: Option<Vec<u8>>,
+}
+
+/// What an authentication goes by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How records are protected.
+    pub protection: Protection,
+    /// The service part of everybody's principal.
+    pub service: String,
+    /// This machine's host part, as the node map has it.
+    pub host: String,
+    /// How long a context lives at most; `None` leaves it to the ticket.
+    pub lifetime: Option<Duration>,
+    /// Time between two tries after this machine or the KDC failed.
+    pub retry_interval: Duration,
+    /// Where keys and tickets are.
+    pub store: Store,
+}
+
+/// This machine's Kerberos. Cheap to clone; all clones are one.
+#[derive(Clone, Debug)]
+pub struct Kerberos(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    gssapi: Gssapi,
+    settings: Settings,
+    asking: Arc<Semaphore>,
+    answering: Arc<Semaphore>,
+    generation: AtomicU64,
+    memory: Mutex<Memory>,
+}
+
+/// What is not asked for again.
+#[derive(Debug, Default)]
+struct Memory {
+    /// Until when nothing is tried, because it has just failed for a reason that all peers have in common.
+    failed: Option<(Instant, AuthError)>,
+    /// What hosts come to as principals.
+    expected: BTreeMap<String, Expected>,
+}
+
+impl Kerberos {
+    /// Loads the library. Asks nobody yet.
+    pub fn load(settings: Settings) -> Result<Self, LoadError> {
+        let gssapi = Gssapi::load()?;
+        Ok(Kerberos(Arc::new(Inner {
+            gssapi,
+            settings,
+            asking: Arc::new(Semaphore::new(ASKING_CALLS)),
+            answering: Arc::new(Semaphore::new(ANSWERING_CALLS)),
+            generation: AtomicU64::new(0),
+            memory: Mutex::default(),
+        })))
+    }
+
+    /// What it goes by.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// Forgets tickets, failures and names, so that key tables are read and the KDC is asked anew.
+    pub fn forget(&self) {
+        self.0.generation.fetch_add(1, Ordering::Relaxed);
+        *self.memory() = Memory::default();
+    }
+
+    /// Looks whether this machine can show itself and see others, as both kinds of link need: the own key is there, and
+    /// the KDC gives a ticket for it.
+    pub async fn check(&self) -> Result<(), AuthError> {
+        let inner = Arc::clone(&self.0);
+        self.answer_call(move || inner.acceptor().map(drop)).await?;
+        let inner = Arc::clone(&self.0);
+        let checked = self.ask_call(move || inner.initiator().map(drop)).await;
+        self.remember(checked)
+    }
+
+    /// Who the peer at a host of the node map must be.
+    pub async fn expected(&self, host: &str) -> Result<Expected, AuthError> {
+        if let Some(known) = self.memory().expected.get(host) {
+            return Ok(known.clone());
+        }
+        let (inner, name) = (Arc::clone(&self.0), host.to_owned());
+        let expected = self.answer_call(move || inner.expected(&name)).await?;
+        self.memory().expected.insert(host.to_owned(), expected.clone());
+        Ok(expected)
+    }
+
+    /// Begins a context to the service on a host.
+    pub(crate) fn begin(&self, host: &str) -> Pending<Result<(Initiation, Vec<u8>), AuthError>> {
+        let (this, host) = (self.clone(), host.to_owned());
+        Box::pin(async move {
+            if let Some((until, error)) = &this.memory().failed
+                && Instant::now() < *until
+            {
+                return Err(error.clone());
+            }
+            let inner = Arc::clone(&this.0);
+            let begun = this.ask_call(move || inner.begin(&host)).await;
+            this.remember(begun)
+        })
+    }
+
+    /// Ends it with the acceptor's answer.
+    pub(crate) fn finish(
+        &self,
+        initiation: Initiation,
+        token: Vec<u8>,
+    ) -> Pending<Result<Context, AuthError>> {
+        let this = self.clone();
+        Box::pin(async move {
+            this.answer_call(move || initiation.finish(&token).map_err(AuthError::Answer)).await
+        })
+    }
+
+    /// Takes an initiator's token. A refusal comes with what to tell it.
+    pub(crate) fn answer(&self, token: Vec<u8>) -> Pending<Answered> {
+        let this = self.clone();
+        Box::pin(async move {
+            let inner = Arc::clone(&this.0);
+            let answered = this.answer_call(move || Ok(inner.answer(&token))).await;
+            answered.unwrap_or_else(|error| Err(TurnedAway { error, reply: None }))
+        })
+    }
+
+    async fn ask_call<T: Send + 'static>(
+        &self,
+        call: impl FnOnce() -> Result<T, AuthError> + Send + 'static,
+    ) -> Result<T, AuthError> {
+        run(&self.0.asking, call).await
+    }
+
+    async fn answer_call<T: Send + 'static>(
+        &self,
+        call: impl FnOnce() -> Result<T, AuthError> + Send + 'static,
+    ) -> Result<T, AuthError> {
+        run(&self.0.answering, call).await
+    }
+
+    /// A failure that is not the peer's would only be repeated for every other peer: they share it for a while.
+    fn remember<T>(&self, outcome: Result<T, AuthError>) -> Result<T, AuthError> {
+        let failed = outcome.as_ref().err().filter(|error| error.blame() != Blame::Peer);
+        let until = Instant::now() + self.0.settings.retry_interval;
+        self.memory().failed = failed.map(|error| (until, error.clone()));
+        outcome
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.0.memory.lock().expect("no holder of the lock panics")
+    }
+}
+
+/// Runs a call on a thread of its own, within the deadline. One that takes longer goes on and keeps its place, so that
+/// calls that nobody waits for do not pile up.
+async fn run<T: Send + 'static>(
+    places: &Arc<Semaphore>,
+    call: impl FnOnce() -> Result<T, AuthError> + Send + 'static,
+) -> Result<T, AuthError> {
+    let silent = || AuthError::Silent { after: CALL_DEADLINE };
+    let places = Arc::clone(places);
+    let called = timeout(CALL_DEADLINE, async move {
+        let place = places.acquire_owned().await.map_err(|_| silent())?;
+        let thread = tokio::task::spawn_blocking(move || {
+            let result = call();
+            drop(place);
+            result
+        });
+        // A call that panicked has given up its place, and no answer.
+        thread.await.map_err(|_| silent())?
+    });
+    called.await.unwrap_or_else(|_| Err(silent()))
+}
+
+/// What blocks.
+impl Inner {
+    fn begin(&self, host: &str) -> Result<(Initiation, Vec<u8>), AuthError> {
+        let target = self.name(host);
+        let ticket = |source| AuthError::Ticket { target: target.clone(), source };
+        let credential = self.initiator()?;
+        // Named with its realm: a KDC must not choose another one for it.
+        let own = credential.principal().map_err(ticket)?;
+        let expected = self.expected(host)?.principal(&own);
+        let name = self.gssapi.principal(&expected).map_err(ticket)?;
+        let protection = self.settings.protection;
+        let binding = frame::preface(protection);
+        self.gssapi.initiate(credential, name, protection, &binding).map_err(ticket)
+    }
+
+    fn answer(&self, token: &[u8]) -> Answered {
+        let credential = self.acceptor().map_err(|error| TurnedAway { error, reply: None })?;
+        let protection = self.settings.protection;
+        let binding = frame::preface(protection);
+        let accepted = self.gssapi.accept(&credential, token, protection, &binding);
+        accepted.map_err(|Refused { error, reply }| TurnedAway { error: AuthError::Token(error), reply })
+    }
+
+    fn expected(&self, host: &str) -> Result<Expected, AuthError> {
+        let name = || self.gssapi.service(&self.settings.service, host)?.principal()?.text();
+        let failed = |source: GssError| AuthError::Ticket { target: self.name(host), source };
+        name().map(Expected::new).map_err(failed)
+    }
+
+    fn initiator(&self) -> Result<imex_gssapi::Credential, AuthError> {
+        let own = self.name(&self.settings.host);
+        let failed = |source| AuthError::Ticket { target: own.clone(), source };
+        let name = self.gssapi.service(&self.settings.service, &self.settings.host).map_err(failed)?;
+        self.gssapi.acquire(&name, Usage::Initiate, &self.store()).map_err(failed)
+    }
+
+    fn acceptor(&self) -> Result<imex_gssapi::Credential, AuthError> {
+        let own = self.name(&self.settings.host);
+        let failed = |source| AuthError::Key { name: own.clone(), source };
+        let name = self.gssapi.service(&self.settings.service, &self.settings.host).map_err(failed)?;
+        self.gssapi.acquire(&name, Usage::Accept, &self.settings.store).map_err(failed)
+    }
+
+    /// Tickets are kept in memory, away from those that a person got on this machine; each generation of them apart.
+    fn store(&self) -> Store {
+        let generation = self.generation.load(Ordering::Relaxed);
+        let own = || format!("MEMORY:imexd-{}-{generation}", self.settings.host);
+        let ticket_cache = self.settings.store.ticket_cache.clone().or_else(|| Some(own()));
+        Store { ticket_cache, ..self.settings.store.clone() }
+    }
+
+    fn name(&self, host: &str) -> String {
+        format!("{}@{host}", self.settings.service)
+    }
+}
