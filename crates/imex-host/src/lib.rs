@@ -1,7 +1,8 @@
 //! What one machine is: its names as Slurm writes them, and the NVLink fabric that its GPUs are attached to.
 //!
 //! [`hostlist`] reads and writes bracketed ranges (`n[1-3,7]x[01-04]`). [`fabric`] holds the vocabulary of fabric
-//! identity and the rules by which the reports of a machine's GPUs become one identity or a reason why there is none.
+//! identity and the rules by which the reports of a machine's GPUs become one identity or a reason why there is none,
+//! [`health`] what a GPU complains of.
 //! [`nvidia_smi`] reads those reports from the text of NVIDIA's tool, [`report`] carries them between machines.
 //!
 //! [`devices`] reads which drivers the kernel has registered; [`channel`] looks at, makes, checks and removes the device
@@ -19,6 +20,7 @@ pub mod boot;
 pub mod channel;
 pub mod devices;
 pub mod fabric;
+pub mod health;
 pub mod hostlist;
 pub mod lease;
 pub mod natural;

@@ -18,6 +18,9 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("imex-gssapi", &[]),
     ("imex-gss", &["imex-gssapi"]),
     ("imex-host", &["imex-core"]),
+    // The two that hold unsafe code: one calls a C library, the other is one.
+    ("imex-nvml", &["imex-host"]),
+    ("imex-fake-nvml", &[]),
     ("imex-slurm", &["imex-config", "imex-core", "imex-host"]),
     ("imex-topology", &["imex-config", "imex-core", "imex-host"]),
     ("imex-daemon", &["imex-config", "imex-core", "imex-wire"]),
@@ -34,6 +37,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "imex-daemon",
             "imex-host",
             "imex-lab",
+            "imex-nvml",
             "imex-slurm",
             "imex-topology",
             "imex-wire",
