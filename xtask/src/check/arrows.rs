@@ -9,7 +9,7 @@ use crate::error::TaskError;
 use crate::process::Program;
 
 /// What a crate's own code may use of ours.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("imex-aws", &[]),
     ("imex-core", &[]),
     ("imex-config", &["imex-core"]),
@@ -21,6 +21,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     // One calls a C library, the other is one.
     ("imex-nvml", &["imex-host"]),
     ("imex-fake-nvml", &[]),
+    ("imex-munge", &["imex-core"]),
     ("imex-slurm", &["imex-config", "imex-core", "imex-host"]),
     ("imex-topology", &["imex-config", "imex-core", "imex-host"]),
     ("imex-daemon", &["imex-config", "imex-core", "imex-wire"]),
@@ -60,10 +61,11 @@ const ARROWS: [(&str, &[&str]); 17] = [
 ];
 
 /// What a crate's tests may use beyond that. Tests of the core against the simulator lie in the simulator.
-const TEST_ARROWS: [(&str, &[&str]); 6] = [
+const TEST_ARROWS: [(&str, &[&str]); 7] = [
     ("imex", &["imex-fake-nvml"]),
     ("imex-ctl", &["imex-lab"]),
     ("imex-gss", &["imex-lab"]),
+    ("imex-munge", &["imex-lab"]),
     ("imex-daemon", &["imex-lab"]),
     ("imex-lab", &["imex-ctl"]),
     ("imex-nvml", &["imex-fake-nvml"]),
