@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use crate::exit::Exit;
 use crate::follow::args::FollowArgs;
 use crate::output::Format;
+use crate::slurm::SlurmArgs;
 use crate::topology::TopologyArgs;
 
 /// The longest `--timeout`. A prolog that waits for longer has been forgotten, and clocks do not overflow.
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Follow(FollowArgs),
     /// Find which nodes share an NVLink fabric, and keep Slurm's topology true to it
     Topology(TopologyArgs),
+    /// Make domains for Slurm's jobs, and see that Slurm is set up for it
+    Slurm(SlurmArgs),
 }
 
 /// Whose domain to wait for, and for how long.
@@ -204,6 +207,7 @@ impl Cli {
             // Its lines are JSON; a failure is for people.
             Command::Follow(_) => false,
             Command::Topology(args) => args.command.json(),
+            Command::Slurm(args) => args.command.json(),
             Command::Lab(args) => match &args.command {
                 None => args.json,
                 Some(LabCommand::Up(up)) => up.lab.json,

@@ -76,13 +76,37 @@ pub enum Exit {
     NotFollowed,
     /// A member did not prove who it is, or does not accept this node's proof.
     Unauthenticated,
+    /// Slurm's settings have errors.
+    SlurmErrors,
+    /// Slurm's settings have warnings, and no errors.
+    SlurmWarnings,
+    /// Slurm's settings cannot be read.
+    SlurmUnreadable,
+    /// It does not run inside of a job.
+    NoJob,
+    /// The members of a node's domain are not the nodes that they should be.
+    JobNodes,
+    /// A node's channel is missing or cannot be used.
+    Channel,
+    /// A node of the job gave no report.
+    NoReport,
+    /// The measured bandwidth is below what was demanded, or could not be measured.
+    Bandwidth,
+    /// A check of the node fails.
+    DoctorFails,
+    /// A check of the node warns, and none fails.
+    DoctorWarns,
+    /// Something could not be told, and nothing else is wrong.
+    DoctorUnknown,
+    /// There is no such code of CUDA's in the list.
+    NoSuchCode,
     /// It was interrupted before it was done.
     Interrupted,
 }
 
 impl Exit {
     /// All of them with their meaning, in order.
-    pub const TABLE: [(Exit, &str); 35] = [
+    pub const TABLE: &[(Exit, &str)] = &[
         (Exit::Done, "done; for wait and lab: the domain is UP"),
         (Exit::Failed, "failed in another way"),
         (Exit::Usage, "wrong command line"),
@@ -116,6 +140,18 @@ impl Exit {
         (Exit::RollbackUnconfirmed, "nor was the one before confirmed; its file is back"),
         (Exit::TopologyBusy, "another process changes the same file"),
         (Exit::NotFollowed, "the node could not take its new map"),
+        (Exit::SlurmErrors, "Slurm's settings have errors"),
+        (Exit::SlurmWarnings, "Slurm's settings have warnings, and no errors"),
+        (Exit::SlurmUnreadable, "Slurm's settings cannot be read"),
+        (Exit::NoJob, "it does not run inside of a job"),
+        (Exit::JobNodes, "a domain's members are not the job's nodes"),
+        (Exit::Channel, "a node's channel is missing or cannot be used"),
+        (Exit::NoReport, "a node of the job gave no report"),
+        (Exit::Bandwidth, "the bandwidth is too low or could not be measured"),
+        (Exit::DoctorFails, "a check of the node fails"),
+        (Exit::DoctorWarns, "a check of the node warns, and none fails"),
+        (Exit::DoctorUnknown, "something could not be told; nothing else is wrong"),
+        (Exit::NoSuchCode, "there is no such code of CUDA's in the list"),
         (Exit::Unauthenticated, "a member does not prove who it is"),
         (Exit::Interrupted, "interrupted before it was done"),
     ];
@@ -156,6 +192,18 @@ impl Exit {
             Exit::RollbackUnconfirmed => 53,
             Exit::TopologyBusy => 54,
             Exit::NotFollowed => 55,
+            Exit::SlurmErrors => 90,
+            Exit::SlurmWarnings => 91,
+            Exit::SlurmUnreadable => 92,
+            Exit::NoJob => 93,
+            Exit::JobNodes => 94,
+            Exit::Channel => 95,
+            Exit::NoReport => 96,
+            Exit::Bandwidth => 97,
+            Exit::DoctorFails => 100,
+            Exit::DoctorWarns => 101,
+            Exit::DoctorUnknown => 102,
+            Exit::NoSuchCode => 103,
             Exit::Unauthenticated => 110,
             Exit::Interrupted => 130,
         }

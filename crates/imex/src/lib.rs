@@ -1,4 +1,4 @@
-//! The operator's tool: `imex wait`, `imex lab`, `imex topology`.
+//! The operator's tool: `imex wait`, `imex lab`, `imex topology`, `imex slurm`.
 //!
 //! A command is a file that takes its options, asks whom it must, and writes what it found as text or JSON to a
 //! writer. Options are in [`cli`], exit codes in [`exit`]; nothing else ends the program or prints.
@@ -18,6 +18,7 @@ mod notify;
 mod output;
 mod progress;
 mod run;
+mod slurm;
 mod topology;
 mod wait;
 

@@ -12,7 +12,7 @@ use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::output::{self, Format};
-use crate::{follow, lab, topology, wait};
+use crate::{follow, lab, slurm, topology, wait};
 
 /// Runs the program that this command line names: its first word decides.
 pub fn main(line: Vec<OsString>) -> ExitCode {
@@ -35,6 +35,7 @@ fn imex(line: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
         Command::Lab(args) => lab::run(args, out),
         Command::Follow(args) => follow::run(&args, out),
         Command::Topology(args) => topology::run(&args.command, out),
+        Command::Slurm(args) => slurm::run(&args.command, out, err),
     };
     match done.and_then(|exit| Ok(out.flush().map(|()| exit)?)) {
         Ok(exit) => exit,

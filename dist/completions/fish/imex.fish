@@ -30,6 +30,7 @@ complete -c imex -n "__fish_imex_needs_command" -f -a "wait" -d 'Wait until the 
 complete -c imex -n "__fish_imex_needs_command" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
 complete -c imex -n "__fish_imex_needs_command" -f -a "follow" -d 'Keep this node\'s map in line with the topology, where domains are not made for each job'
 complete -c imex -n "__fish_imex_needs_command" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
+complete -c imex -n "__fish_imex_needs_command" -f -a "slurm" -d 'Make domains for Slurm\'s jobs, and see that Slurm is set up for it'
 complete -c imex -n "__fish_imex_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand wait" -s c -l config -d 'Configuration file of the local daemon' -r -F
 complete -c imex -n "__fish_imex_using_subcommand wait" -l timeout -d 'How long to wait, for instance 500ms, 60s, 2m' -r
@@ -249,11 +250,32 @@ complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subc
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Tell where a job would land, or why it would not start'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology help" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology help" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology help" -f -a "follow" -d 'Keep this node\'s map in line with the topology, where domains are not made for each job'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology help" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from settings check help" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from settings check help" -f -a "settings" -d 'Print the lines that slurm.conf needs, and what each really means'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from settings check help" -f -a "check" -d 'Judge a slurm.conf, or a running controller, for jobs that need a verified domain'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from settings check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -l scripts -d 'The folder of the scripts on every node' -r -F
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -s c -l config -d 'How domains are made: openimex.toml' -r -F
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -l pcs -d 'Print the JSON for aws pcs update-cluster --slurm-configuration'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l slurm-version -d 'Judge for this release of Slurm; a controller tells its own' -r
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -s c -l config -d 'How domains are made: openimex.toml' -r -F
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l path -d 'Where scontrol is looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l ask -d 'How long one question to the controller may take, for instance 500ms, 10s' -r
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l live -d 'Ask the controller what it holds'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l no-scripts -d 'Do not look at the scripts: they are on other machines'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "settings" -d 'Print the lines that slurm.conf needs, and what each really means'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "check" -d 'Judge a slurm.conf, or a running controller, for jobs that need a verified domain'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology slurm help" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology slurm help" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology slurm help" -f -a "follow" -d 'Keep this node\'s map in line with the topology, where domains are not made for each job'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology slurm help" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology slurm help" -f -a "slurm" -d 'Make domains for Slurm\'s jobs, and see that Slurm is set up for it'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology slurm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "up" -d 'Start a lab in the background and wait until its domain is UP'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "own" -d 'Own a lab: what `up` starts in the background'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "status" -d 'Tell how the nodes and the domain fare'
@@ -270,3 +292,5 @@ complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcomma
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "watch" -d 'Keep the topology in use true to the sources'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "plan" -d 'Tell where a job would land, or why it would not start'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from slurm" -f -a "settings" -d 'Print the lines that slurm.conf needs, and what each really means'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from slurm" -f -a "check" -d 'Judge a slurm.conf, or a running controller, for jobs that need a verified domain'

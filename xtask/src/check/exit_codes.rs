@@ -7,7 +7,7 @@ pub(super) fn findings() -> Result<Vec<String>, TaskError> {
     let document = tree::read(&tree::root().join("docs/exit-codes.md"))?;
     let programs = [
         ("imexd", imex_daemon::exit::Exit::ALL.map(imex_daemon::exit::Exit::code).to_vec()),
-        ("imex", imex::exit::Exit::TABLE.map(|(exit, _)| exit.code()).to_vec()),
+        ("imex", imex::exit::Exit::TABLE.iter().map(|(exit, _)| exit.code()).collect()),
         ("imexctl", imex_ctl::Exit::ALL.map(imex_ctl::Exit::code).to_vec()),
     ];
     let judged = programs.iter().filter_map(|(name, codes)| judge(&document, name, codes));

@@ -13,5 +13,6 @@ mod lifecycle;
 mod misuse;
 mod orphans;
 mod program;
+mod slurm;
 mod topology;
 mod wait;

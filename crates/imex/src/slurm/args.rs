@@ -1,0 +1,93 @@
+//! The command line of `imex slurm`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use imex_config::operator::DEFAULT_OPERATOR;
+
+use crate::cli::timeout;
+use crate::exit::Exit;
+
+/// Where Slurm's packages have its configuration.
+pub(crate) const SLURM_CONF: &str = "/etc/slurm/slurm.conf";
+
+/// Where the scripts for Slurm are installed.
+pub(crate) const SCRIPTS: &str = "/usr/libexec/openimex/slurm";
+
+#[derive(Clone, Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct SlurmArgs {
+    #[command(subcommand)]
+    pub(crate) command: SlurmCommand,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum SlurmCommand {
+    /// Print the lines that slurm.conf needs, and what each really means
+    ///
+    /// The time-outs follow from the budgets in openimex.toml. The scripts that the lines name are those of dist/slurm.
+    #[command(after_help = Exit::help())]
+    Settings(SettingsArgs),
+    /// Judge a slurm.conf, or a running controller, for jobs that need a verified domain
+    ///
+    /// Ends with 0 if there are notes at most, 91 if there are warnings, 90 if there are errors. docs/slurm.md has the
+    /// rules.
+    #[command(after_help = Exit::help())]
+    Check(CheckArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SettingsArgs {
+    /// The folder of the scripts on every node
+    #[arg(long, value_name = "DIR", default_value = SCRIPTS)]
+    pub(crate) scripts: PathBuf,
+    /// How domains are made: openimex.toml
+    #[arg(short = 'c', long, value_name = "FILE", default_value = DEFAULT_OPERATOR)]
+    pub(crate) config: PathBuf,
+    /// Print the JSON for aws pcs update-cluster --slurm-configuration
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) pcs: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The file; - for standard input
+    #[arg(value_name = "FILE", default_value = SLURM_CONF, conflicts_with = "live", env = "SLURM_CONF", hide_env = true)]
+    pub(crate) file: PathBuf,
+    /// Ask the controller what it holds
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Do not look at the scripts: they are on other machines
+    #[arg(long)]
+    pub(crate) no_scripts: bool,
+    /// Judge for this release of Slurm; a controller tells its own
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) slurm_version: Option<imex_slurm::release::Release>,
+    /// How domains are made: openimex.toml
+    #[arg(short = 'c', long, value_name = "FILE", default_value = DEFAULT_OPERATOR)]
+    pub(crate) config: PathBuf,
+    /// Where scontrol is looked for: folders with colons between
+    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
+    pub(crate) path: OsString,
+    /// How long one question to the controller may take, for instance 500ms, 10s
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = timeout)]
+    pub(crate) ask: Duration,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl SlurmCommand {
+    /// If the answer is to be JSON.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            SlurmCommand::Settings(args) => args.json,
+            SlurmCommand::Check(args) => args.json,
+        }
+    }
+}
