@@ -8,9 +8,9 @@
 //! [`devices`] reads which drivers the kernel has registered; [`channel`] looks at, makes, checks and removes the device
 //! nodes of IMEX channels. [`boot`] tells one boot of the machine from another, [`person`] one user from another.
 //!
-//! [`systemd`] asks the service manager and awaits what it does. [`program`] runs other programs (Slurm's) without ever
-//! hanging on one. [`lease`] is the contract
-//! between those who use the node's domain and those who would remake it.
+//! [`systemd`] asks the service manager and awaits what it does, [`imds`] a cloud's metadata service for the machine's
+//! type, [`resolve`] the resolver for addresses. [`program`] runs other programs (Slurm's) without ever hanging on one.
+//! [`lease`] is the contract between those who use the node's domain and those who would remake it.
 //!
 //! Parsers take arbitrary text and never panic: [`HostList::parse`](hostlist::HostList::parse),
 //! [`nvidia_smi::parse`], [`report::NodeReport::parse`], [`CharDevices::parse`](devices::CharDevices::parse),
@@ -22,12 +22,14 @@ pub mod devices;
 pub mod fabric;
 pub mod health;
 pub mod hostlist;
+pub mod imds;
 pub mod lease;
 pub mod natural;
 pub mod nvidia_smi;
 pub mod person;
 pub mod program;
 pub mod report;
+pub mod resolve;
 pub mod systemd;
 
 pub use fabric::{CliqueId, ClusterUuid, FabricId, GpuFabric, GpuFabrics, NoFabric, identify};
