@@ -1,4 +1,4 @@
-//! Encryption: TLS by rustls, with cryptography that needs no C compiler to build.
+//! Encryption: TLS by rustls, with ring's cryptography, as everywhere in this workspace.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) fn client(bundle: Option<&Path>) -> Result<Arc<ClientConfig>, Failure
     if roots.is_empty() {
         return Err(wrong("there are none".to_owned()));
     }
-    let provider = Arc::new(rustls_graviola::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.map_err(|error| wrong(error.to_string()))?;
     Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
@@ -90,7 +90,7 @@ mod tests {
 
     async fn serve() -> SocketAddr {
         let certificates = CertificateDer::pem_slice_iter(SERVER).collect::<Result<_, _>>().unwrap();
-        let config = ServerConfig::builder_with_provider(Arc::new(rustls_graviola::default_provider()))
+        let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()

@@ -1,9 +1,12 @@
 //! Reading a whole file, with a bound and with a reason when it fails.
 
-use std::fs::File;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
 use thiserror::Error;
 
 use crate::text::TextError;
@@ -44,11 +47,13 @@ impl FileError {
         }
     }
 
-    fn of(error: io::Error) -> Self {
+    pub(crate) fn of(error: io::Error) -> Self {
         #[expect(clippy::wildcard_enum_match_arm, reason = "io::ErrorKind is foreign and open")]
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::Missing,
             io::ErrorKind::PermissionDenied => FileError::Denied,
+            // open(2): a socket, or a device that is not there.
+            _ if error.raw_os_error() == Some(Errno::ENXIO as i32) => FileError::Special,
             _ => FileError::Io(error),
         }
     }
@@ -56,18 +61,23 @@ impl FileError {
 
 /// Reads at most `max` bytes and one more, so that the parser sees that there are too many.
 pub(crate) fn read(path: &Path, max: usize) -> Result<Vec<u8>, FileError> {
-    // Judged before it is opened: opening a pipe waits for a writer.
-    let kind = path.metadata().map_err(FileError::of)?.file_type();
-    if kind.is_dir() {
-        return Err(FileError::Directory);
-    }
-    if !kind.is_file() {
-        return Err(FileError::Special);
-    }
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(FileError::of)?;
+    let (file, _) = open(path)?;
     file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(FileError::of)?;
     Ok(bytes)
+}
+
+/// Opens a regular file and tells what it is. It is the opened one that is judged, so nobody can put another in between.
+pub(crate) fn open(path: &Path) -> Result<(File, Metadata), FileError> {
+    // Without the flag, opening a pipe waits for a writer; for a regular file it means nothing.
+    let opened = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
+    let file = opened.map_err(FileError::of)?;
+    let found = file.metadata().map_err(FileError::of)?;
+    match found.file_type() {
+        kind if kind.is_dir() => Err(FileError::Directory),
+        kind if kind.is_file() => Ok((file, found)),
+        _ => Err(FileError::Special),
+    }
 }
 
 #[cfg(test)]

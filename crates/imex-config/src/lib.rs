@@ -14,6 +14,7 @@
 mod address;
 pub mod chain;
 pub mod client;
+pub mod credential;
 pub mod example;
 pub mod file;
 pub mod keys;

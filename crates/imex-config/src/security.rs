@@ -1,7 +1,9 @@
 //! How peers prove who they are: the keys of the authentication section, parsed and judged.
 
-use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::credential::{Credential, CredentialError};
+use crate::machine::Machine;
 
 /// What the authentication keys ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +38,44 @@ pub struct Identity {
     pub authority: Credential,
 }
 
-/// Where a credential is kept. It was there when the settings were made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Credential {
-    /// In this file; it may be replaced and read again (SIGUSR1).
-    File(PathBuf),
-    /// In the environment variable of this name.
-    Variable(String),
+impl Tls {
+    /// The same six credentials as they are there now, or everything that is wrong with them.
+    pub fn reread(&self, machine: &impl Machine) -> Result<Tls, Vec<Unread>> {
+        match (self.server.reread(machine), self.client.reread(machine)) {
+            (Ok(server), Ok(client)) => {
+                Ok(Tls { server, client, target_override: self.target_override.clone() })
+            }
+            (server, client) => Err([server.err(), client.err()].into_iter().flatten().flatten().collect()),
+        }
+    }
+}
+
+/// A credential that could not be read.
+#[derive(Debug)]
+pub struct Unread {
+    /// The key of the configuration that it is about.
+    pub key: &'static str,
+    /// Why.
+    pub error: CredentialError,
+}
+
+impl Identity {
+    /// The three, in the order of the configuration's keys.
+    pub fn credentials(&self) -> [&Credential; 3] {
+        [&self.key, &self.certificate, &self.authority]
+    }
+
+    fn reread(&self, machine: &impl Machine) -> Result<Identity, Vec<Unread>> {
+        let [key, certificate, authority] = self.credentials().map(|credential| {
+            credential.reread(machine).map_err(|error| Unread { key: credential.key, error })
+        });
+        match (key, certificate, authority) {
+            (Ok(key), Ok(certificate), Ok(authority)) => Ok(Identity { key, certificate, authority }),
+            (key, certificate, authority) => {
+                Err([key.err(), certificate.err(), authority.err()].into_iter().flatten().collect())
+            }
+        }
+    }
 }
 
 /// Kerberos by GSSAPI.

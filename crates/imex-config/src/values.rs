@@ -78,9 +78,14 @@ impl<'a> Values<'a> {
         what: String,
         hint: impl Into<Option<String>>,
     ) {
-        let line = self.counting.get(key.name).map(|assignment| assignment.line);
+        let line = self.line(key);
         let problem = Problem::new(severity, self.path, what);
         self.problems.push(problem.at(line).about(key.name).hint(hint));
+    }
+
+    /// The line that sets a key.
+    pub(crate) fn line(&self, key: &Key) -> Option<usize> {
+        self.counting.get(key.name).map(|assignment| assignment.line)
     }
 
     /// The text of a value.

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use imex_core::Moment;
-use jiff::Zoned;
 use jiff::fmt::strtime;
+use jiff::{Timestamp, Zoned};
 
 /// The monotonic clock that all decisions are made by. A step of the wall clock does not touch it.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,11 @@ impl WallTime {
     /// The wall time now, in the machine's zone.
     pub(crate) fn now() -> Self {
         WallTime(Zoned::now())
+    }
+
+    /// The same for calculating.
+    pub(crate) fn timestamp(&self) -> Timestamp {
+        self.0.timestamp()
     }
 
     /// Milliseconds since 1970, UTC.

@@ -6,6 +6,7 @@
 
 mod note;
 mod perform;
+mod reload;
 mod streams;
 
 use std::collections::BTreeMap;
@@ -21,15 +22,17 @@ use tokio::time::Sleep;
 
 use crate::clock::Clock;
 use crate::command::{Publication, Question, Reply};
+use crate::fence::Fence;
 use crate::logging::Logging;
 use crate::notify::Notifier;
 use crate::peer::addresses::AddressBook;
 use crate::peer::dial::Dialler;
 use crate::peer::{Arrival, Outlet, PeerEvent, Queued};
 use crate::persist::PersistFile;
-use crate::signals::{REDIAL_INTERVAL, Throttle, Wish};
+use crate::signals::Wish;
 use crate::stats::{Counter, MessageKind, Passage, QueueState, Stats, StatsFile};
 use note::NoteLog;
+use reload::Reload;
 use streams::Streams;
 
 /// How many events one turn takes in before it performs actions: enough that a domain that forms is a few turns, few
@@ -50,6 +53,8 @@ pub(crate) struct Parts {
     pub(crate) machine: Machine,
     /// The time.
     pub(crate) clock: Clock,
+    /// What stands between TCP and HTTP/2.
+    pub(crate) fence: Fence,
     /// Where the nodes of the map are.
     pub(crate) book: AddressBook,
     /// How they are dialled.
@@ -77,6 +82,7 @@ pub(crate) struct Parts {
 pub(crate) struct Driver {
     machine: Machine,
     clock: Clock,
+    reload: Reload,
     book: AddressBook,
     dialler: Arc<Dialler>,
     events: mpsc::Receiver<Queued>,
@@ -96,7 +102,6 @@ pub(crate) struct Driver {
     notifier: Notifier,
     alive_due: Option<Moment>,
     wishes: mpsc::Receiver<Wish>,
-    redial: Throttle,
     logging: Logging,
     phase: Phase,
 }
@@ -123,7 +128,7 @@ impl Driver {
             stats: Stats::new(now),
             stats_due: now + parts.stats_file.interval(),
             alive_due: parts.notifier.watchdog_interval().map(|interval| now + interval),
-            redial: Throttle::new(REDIAL_INTERVAL),
+            reload: Reload::new(parts.fence),
             phase: Phase::Serving,
             machine: parts.machine,
             clock: parts.clock,
@@ -189,7 +194,7 @@ impl Driver {
                 self.machine.handle(Input::Leave, self.clock.now());
             }
             Wish::FlushVerbose => self.logging.flush_verbose(),
-            Wish::Redial => self.redial.ask(),
+            Wish::Redial => self.reload.ask(),
         }
     }
 
@@ -197,7 +202,7 @@ impl Driver {
         // Statistics are always due some time.
         let others = [
             self.machine.poll_timeout().map(|(at, _)| at),
-            self.redial.due(),
+            self.reload.due(),
             self.alive_due,
             self.notifier.due(),
         ];
@@ -208,11 +213,7 @@ impl Driver {
         if self.machine.poll_timeout().is_some_and(|(at, _)| at <= now) {
             self.machine.handle_timeout(now);
         }
-        if self.redial.take(now) {
-            tracing::info!("Dialling every node anew");
-            self.book.forget_failures();
-            self.machine.handle(Input::Redial, now);
-        }
+        self.reload_if_due(now);
         if self.stats_due <= now {
             self.stats_due = now + self.stats_file.interval();
             self.stats_file.write(&self.stats.take_block(queue, now));
@@ -250,6 +251,7 @@ impl Driver {
             PeerEvent::Authenticating { peer, attempt } => {
                 self.machine.handle(Input::AuthenticationStarted { peer, attempt }, now);
             }
+            PeerEvent::CredentialsRead(read) => self.take_credentials(*read, now),
             PeerEvent::DialEnded { peer, attempt, end } => match end {
                 Ok(dialled) => self.take_answer(peer, attempt, *dialled, now),
                 Err(why) => {

@@ -7,7 +7,10 @@
 //!
 //! To add a kind: a variant of [`Fence`] and one of [`Session`], each with a file of its own in this folder.
 
+mod tls;
+
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use imex_core::{AuthFailure, Hello, NodeId};
@@ -16,15 +19,20 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use tls::TlsSession;
+pub(crate) use tls::{Replacement, TlsFence, problems};
+
 /// How long a stranger may take to authenticate. As long as the core gives its own attempts
 /// ([`imex_core::Timing::auth_deadline`]).
 pub(crate) const AUTH_DEADLINE: Duration = Duration::from_secs(5);
 
 /// The kind of security that the configuration asks for. One per daemon, shared by the dials and the door.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Fence {
     /// None: whoever reaches the port and knows the map is believed.
     Open,
+    /// Mutual TLS.
+    Tls(Arc<TlsFence>),
 }
 
 /// A connection that may carry HTTP/2.
@@ -40,6 +48,8 @@ pub(crate) struct Secured {
 pub(crate) enum Session {
     /// Nothing.
     Open,
+    /// Its certificate.
+    Tls(TlsSession),
 }
 
 /// Why two nodes did not authenticate each other.
@@ -57,14 +67,15 @@ impl Fence {
     pub(crate) fn is_open(&self) -> bool {
         match self {
             Fence::Open => true,
+            Fence::Tls(_) => false,
         }
     }
 
     /// Secures a connection that this daemon made to a node of the map. It has no deadline: the core gives attempts up.
-    #[expect(clippy::unused_async, reason = "every kind but none waits for the far end")]
-    pub(crate) async fn dialled(&self, tcp: TcpStream, _peer: NodeId) -> Result<Secured, AuthError> {
+    pub(crate) async fn dialled(&self, tcp: TcpStream, peer: NodeId) -> Result<Secured, AuthError> {
         match self {
-            Fence::Open => Ok(Secured { io: Box::new(tcp), session: Session::Open }),
+            Fence::Open => Ok(Secured::open(tcp)),
+            Fence::Tls(tls) => tls.dialled(tcp, peer).await.map(Secured::tls),
         }
     }
 
@@ -74,33 +85,41 @@ impl Fence {
         secured.unwrap_or(Err(AuthFailure::TimedOut.into()))
     }
 
-    #[expect(clippy::unused_async, reason = "every kind but none waits for the far end")]
     async fn receive(&self, tcp: TcpStream) -> Result<Secured, AuthError> {
         match self {
-            Fence::Open => Ok(Secured { io: Box::new(tcp), session: Session::Open }),
+            Fence::Open => Ok(Secured::open(tcp)),
+            Fence::Tls(tls) => tls.accepted(tcp).await.map(Secured::tls),
         }
+    }
+}
+
+impl Secured {
+    fn open(tcp: TcpStream) -> Self {
+        Secured { io: Box::new(tcp), session: Session::Open }
+    }
+
+    fn tls((io, session): (imex_tls::Io, TlsSession)) -> Self {
+        Secured { io: Box::new(io), session: Session::Tls(session) }
     }
 }
 
 impl Session {
     /// What this daemon's hello is to carry so that `peer` believes it.
-    #[expect(clippy::unused_async, reason = "a kind may ask a service of the machine")]
+    #[expect(clippy::unused_async, reason = "a kind may have to ask a service of the machine")]
     pub(crate) async fn prove(&self, _peer: NodeId) -> Result<Option<Credential>, AuthError> {
         match self {
-            Session::Open => Ok(None),
+            Session::Open | Session::Tls(_) => Ok(None),
         }
     }
 
     /// Whether the far end of a connection is the node that its hello claims to be. A proof that was not asked for is as
     /// wrong as one that is missing.
-    #[expect(clippy::unused_async, reason = "a kind may ask a service of the machine")]
-    pub(crate) async fn judge(
-        &self,
-        _hello: &Hello,
-        credential: Option<&Credential>,
-    ) -> Result<(), AuthError> {
-        match self {
-            Session::Open => credential.map_or(Ok(()), |_| Err(AuthFailure::NotOffered.into())),
+    #[expect(clippy::unused_async, reason = "a kind may have to ask a service of the machine")]
+    pub(crate) async fn judge(&self, hello: &Hello, proof: Option<&Credential>) -> Result<(), AuthError> {
+        match (self, proof) {
+            (Session::Open | Session::Tls(_), Some(_)) => Err(AuthFailure::NotOffered.into()),
+            (Session::Open, None) => Ok(()),
+            (Session::Tls(tls), None) => tls.judge(hello),
         }
     }
 
@@ -109,6 +128,7 @@ impl Session {
     pub(crate) fn objection(&self) -> Option<AuthFailure> {
         match self {
             Session::Open => None,
+            Session::Tls(tls) => tls.objection(),
         }
     }
 }

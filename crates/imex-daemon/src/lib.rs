@@ -46,7 +46,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use imex_config::{Overrides, Strictness, ThisMachine};
+use imex_config::{Loaded, Overrides, Security, Strictness, ThisMachine};
 
 use args::Args;
 use exit::Exit;
@@ -82,9 +82,25 @@ fn obey(args: &Args, line: &[OsString]) -> Exit {
     }
 }
 
+/// Loads the files and judges them, with the credentials that they name: nothing is bound before all is known to be good.
+pub(crate) fn load(args: &Args) -> Loaded {
+    let mut loaded = imex_config::load(&args.config, &Overrides { port: args.port }, &ThisMachine);
+    let Some(settings) = &loaded.settings else { return loaded };
+    if let Security::Tls(tls) = &settings.security {
+        let now = clock::WallTime::now().timestamp();
+        fence::problems(settings, tls, &args.config, now)
+            .into_iter()
+            .for_each(|problem| loaded.problems.push(problem));
+    }
+    if loaded.problems.fail(Strictness::Lenient) {
+        loaded.settings = None;
+    }
+    loaded
+}
+
 /// `--check`: every problem of both files, warnings counted as failures.
 fn check(args: &Args) -> Exit {
-    let loaded = imex_config::load(&args.config, &Overrides { port: args.port }, &ThisMachine);
+    let loaded = load(args);
     if !loaded.problems.is_empty() {
         say(io::stdout(), &loaded.problems.to_string());
     }

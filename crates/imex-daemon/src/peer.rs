@@ -11,10 +11,12 @@ use std::net::IpAddr;
 
 use imex_core::input::{Closure, DialFailure, StreamId};
 use imex_core::{Moment, NodeId, PeerMessage};
+use imex_tls::Finding;
 use imex_wire::{Dialled, Incoming, LinkReceiver};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use crate::clock::Clock;
+use crate::fence::Replacement;
 use crate::stats::Counter;
 
 /// How many events may wait for the driver loop: a few messages per link of a rack, 100 bytes each. At the brim the
@@ -42,6 +44,8 @@ pub(crate) enum PeerEvent {
         /// Which attempt.
         attempt: u32,
     },
+    /// The credentials were read anew, or not.
+    CredentialsRead(Box<CredentialsRead>),
     /// A dial ended.
     DialEnded {
         /// Whom it was for.
@@ -65,6 +69,24 @@ pub(crate) enum PeerEvent {
         /// Why.
         why: Closure,
     },
+}
+
+/// What came of reading the credentials anew.
+#[derive(Debug)]
+pub(crate) struct CredentialsRead {
+    /// Whether the operator asked for it, so that the others are to be told.
+    pub(crate) asked_by: AskedBy,
+    /// The new ones, or everything that is wrong with them.
+    pub(crate) read: Result<Replacement, Vec<Finding>>,
+}
+
+/// Who asked for a reload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum AskedBy {
+    /// Another member, which has told everybody itself.
+    Member,
+    /// The operator, by SIGUSR1.
+    Operator,
 }
 
 /// A connection that was accepted and has introduced itself.

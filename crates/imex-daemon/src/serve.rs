@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use imex_config::settings::Process;
-use imex_config::{Overrides, Problems, Security, Settings, Strictness, ThisMachine, chain};
+use imex_config::{Loaded, Problems, Security, Settings, chain};
 use imex_core::{Hello, Machine, NodeId, machine};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -18,7 +18,7 @@ use crate::daemonize::{self, StandardError};
 use crate::driver::{Driver, Parts, unstarted};
 use crate::echo;
 use crate::failure::{StartError, system};
-use crate::fence::Fence;
+use crate::fence::{Fence, TlsFence};
 use crate::gpu::GpuMode;
 use crate::identity;
 use crate::limits;
@@ -33,22 +33,18 @@ use crate::ports;
 use crate::signals;
 use crate::stats::StatsFile;
 
-/// How many threads may block in the system's resolver at once: one per look-up.
-const BLOCKING_THREADS: usize = LOOK_UPS;
+/// How many threads may block at once: one per look-up in the system's resolver, one that reads credentials.
+const BLOCKING_THREADS: usize = LOOK_UPS + 1;
 
 /// Serves until it is told to stop. With `DAEMONIZE=1` it ends as soon as a process in the background serves.
 pub(crate) fn serve(args: &Args, line: &[OsString]) -> Result<(), StartError> {
     if let Some(parent) = args.die_with_parent {
         die_with_parent(Pid::from_raw(parent))?;
     }
-    let loaded = imex_config::load(&args.config, &Overrides { port: args.port }, &ThisMachine);
-    let problems = loaded.problems;
-    let settings = match loaded.settings {
-        Some(settings) if !problems.fail(Strictness::Lenient) => settings,
-        _ => return Err(StartError::Configuration { problems }),
-    };
+    let Loaded { settings, problems } = crate::load(args);
+    let Some(settings) = settings else { return Err(StartError::Configuration { problems }) };
     let driver = GpuMode::from_nogpu(args.nogpu).driver_version()?;
-    refuse_security(&settings.security)?;
+    let fence = fence(&settings)?;
     limits::admit(settings.map.len())?;
     let notifier =
         Notifier::from_environment().map_err(system("reach the service manager at NOTIFY_SOCKET"))?;
@@ -58,7 +54,8 @@ pub(crate) fn serve(args: &Args, line: &[OsString]) -> Result<(), StartError> {
         Place::Foreground => {}
     }
     let logging = Logging::start(&settings.log).map_err(system("start the log's thread"))?;
-    let start = Start { args, settings: &settings, problems: &problems, driver, logging: logging.clone() };
+    let start =
+        Start { args, settings: &settings, problems: &problems, driver, fence, logging: logging.clone() };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -103,13 +100,20 @@ fn die_with_parent(parent: Pid) -> Result<(), StartError> {
     if getppid() == parent { Ok(()) } else { Err(ended(nix::errno::Errno::ESRCH)) }
 }
 
-fn refuse_security(security: &Security) -> Result<(), StartError> {
-    let asked = match security {
-        Security::Off => return Ok(()),
-        Security::Tls(_) => "TLS",
-        Security::Gss(_) => "Kerberos by GSSAPI",
-    };
-    Err(StartError::Security { asked })
+/// What stands between TCP and HTTP/2. Its credentials have been judged with the files.
+fn fence(settings: &Settings) -> Result<Fence, StartError> {
+    match &settings.security {
+        Security::Off => Ok(Fence::Open),
+        Security::Tls(tls) => match TlsFence::new(settings, tls) {
+            Ok(fence) => Ok(Fence::Tls(Arc::new(fence))),
+            Err(found) => {
+                let mut problems = Problems::default();
+                found.into_iter().for_each(|problem| problems.push(problem));
+                Err(StartError::Configuration { problems })
+            }
+        },
+        Security::Gss(_) => Err(StartError::Security { asked: "Kerberos by GSSAPI" }),
+    }
 }
 
 /// What a start goes by.
@@ -118,6 +122,7 @@ struct Start<'a> {
     settings: &'a Settings,
     problems: &'a Problems,
     driver: &'static str,
+    fence: Fence,
     logging: Logging,
 }
 
@@ -140,16 +145,16 @@ impl Start<'_> {
         let stats_file = StatsFile::open(&settings.stats, &settings.log, &self.logging);
         self.report_running(&stats_file)?;
         let book = AddressBook::new(settings, port);
-        let fence = Arc::new(Fence::Open);
-        let introduced = (Arc::clone(&hello), Arc::clone(&fence));
+        let introduced = (Arc::clone(&hello), self.fence.clone());
         let dialler = Dialler::new(settings, book.shape(), introduced, outlet.clone());
         let (desk, publication) = Desk::open(unstarted(&hello, &settings.map), machine.domain());
         let command_service = tokio::spawn(listeners.serve(Arc::new(desk)));
-        tokio::spawn(Door::new(listener, settings.map.len(), fence, outlet.clone()).keep());
+        tokio::spawn(Door::new(listener, settings.map.len(), self.fence.clone(), outlet.clone()).keep());
         echo::links(settings);
         let parts = Parts {
             machine,
             clock,
+            fence: self.fence,
             book,
             dialler,
             events,

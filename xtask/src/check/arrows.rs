@@ -9,7 +9,7 @@ use crate::error::TaskError;
 use crate::process::Program;
 
 /// What a crate's own code may use of ours.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("imex-aws", &[]),
     ("imex-core", &[]),
     ("imex-config", &["imex-core"]),
@@ -17,6 +17,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("imex-sim", &["imex-core"]),
     ("imex-gssapi", &[]),
     ("imex-gss", &["imex-gssapi"]),
+    ("imex-tls", &["imex-config", "imex-core"]),
     ("imex-host", &["imex-core"]),
     // One calls a C library, the other is one.
     ("imex-nvml", &["imex-host"]),
@@ -24,8 +25,8 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("imex-munge", &["imex-core"]),
     ("imex-slurm", &["imex-config", "imex-core", "imex-host"]),
     ("imex-topology", &["imex-config", "imex-core", "imex-host"]),
-    ("imex-daemon", &["imex-config", "imex-core", "imex-wire"]),
-    ("imex-ctl", &["imex-config", "imex-core", "imex-wire"]),
+    ("imex-daemon", &["imex-config", "imex-core", "imex-tls", "imex-wire"]),
+    ("imex-ctl", &["imex-config", "imex-core", "imex-tls", "imex-wire"]),
     ("imex-lab", &["imex-config", "imex-core", "imex-wire"]),
     // `cargo run --bin imex` builds no other program, and the lab needs the daemon: called `imexd`, imex is one.
     (
@@ -40,6 +41,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "imex-lab",
             "imex-nvml",
             "imex-slurm",
+            "imex-tls",
             "imex-topology",
             "imex-wire",
         ],

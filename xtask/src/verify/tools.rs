@@ -1,4 +1,4 @@
-//! Tools that the steps need beyond Rust and a C linker, installed where they are missing.
+//! Tools that the steps need beyond Rust and a C compiler, installed where they are missing.
 
 use crate::error::TaskError;
 use crate::process::{self, Program};

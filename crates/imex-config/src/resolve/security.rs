@@ -1,17 +1,14 @@
 //! The authentication keys.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::file::{self, FileError};
+use crate::chain::chain;
+use crate::credential::{self, Credential, Pem, Place, Secrecy};
 use crate::keys::{Key, Kind, table as key};
 use crate::machine::Machine;
 use crate::problem::Severity;
-use crate::security::{Credential, Gss, GssFailure, GssProtection, Identity, Security, Tls};
+use crate::security::{Gss, GssFailure, GssProtection, Identity, Security, Tls};
 use crate::values::Values;
-
-/// The largest key or certificate file in bytes: a bundle of all public authorities has a quarter of it.
-const MAX_CREDENTIAL_BYTES: usize = 1 << 20;
 
 const CREDENTIALS: [Key; 6] = [
     key::IMEX_SERVER_KEY,
@@ -109,57 +106,56 @@ fn credential(
     source: Source,
     machine: &impl Machine,
 ) -> Option<Credential> {
-    let judged = judge_credential(values.text(key), source, machine);
-    judged
-        .map_err(|what| {
-            let hint = match source {
-                Source::File => "IMEX_AUTH_SOURCE=FILE: give the path of a PEM file",
-                Source::VariablePath => {
-                    "IMEX_AUTH_SOURCE=ENV_PATH: give the name of a variable that holds a path"
-                }
-                Source::VariableValue => {
-                    "IMEX_AUTH_SOURCE=ENV_VAL: give the name of a variable that holds PEM text"
-                }
-            };
-            values.report(Severity::Error, key, format!("{}: {what}", key.name), hint.to_owned());
-        })
-        .ok()
-}
-
-fn judge_credential(text: &str, source: Source, machine: &impl Machine) -> Result<Credential, String> {
-    if text.is_empty() {
-        return Err("value is empty, but security is on".to_owned());
-    }
-    let variable = || machine.variable(text).ok_or_else(|| format!("environment variable {text} is not set"));
-    match source {
-        Source::File => pem_file(text.into()),
-        Source::VariablePath => pem_file(variable()?.into()),
-        Source::VariableValue => {
-            let value = variable()?;
-            is_pem(value.as_encoded_bytes())
-                .then(|| Credential::Variable(text.to_owned()))
-                .ok_or_else(|| format!("environment variable {text} holds no PEM text"))
+    let (what, hint) = match judge_credential(values.text(key), (key, source), machine) {
+        Ok((place, secrecy, pem)) => {
+            return Some(Credential { key: key.name, line: values.line(key), place, secrecy, pem });
         }
+        Err(Fault { what, hint }) => (what, hint),
+    };
+    let hint = hint.unwrap_or_else(|| {
+        let about = match source {
+            Source::File => "IMEX_AUTH_SOURCE=FILE: give the path of a PEM file",
+            Source::VariablePath => {
+                "IMEX_AUTH_SOURCE=ENV_PATH: give the name of a variable that holds a path"
+            }
+            Source::VariableValue => {
+                "IMEX_AUTH_SOURCE=ENV_VAL: give the name of a variable that holds PEM text"
+            }
+        };
+        about.to_owned()
+    });
+    values.report(Severity::Error, key, format!("{}: {what}", key.name), hint);
+    None
+}
+
+/// What is wrong with a credential.
+struct Fault {
+    what: String,
+    hint: Option<String>,
+}
+
+fn judge_credential(
+    text: &str,
+    (key, source): (&Key, Source),
+    machine: &impl Machine,
+) -> Result<(Place, Secrecy, Pem), Fault> {
+    let fault = |what| Fault { what, hint: None };
+    if text.is_empty() {
+        return Err(fault("value is empty, but security is on".to_owned()));
     }
-}
-
-fn pem_file(path: PathBuf) -> Result<Credential, String> {
-    let shown = path.display();
-    match read_bounded(&path) {
-        Ok(bytes) if is_pem(&bytes) => Ok(Credential::File(path)),
-        Ok(_) => Err(format!("{shown} holds no PEM text")),
-        Err(error) => Err(format!("{shown}: {error}")),
-    }
-}
-
-fn read_bounded(path: &Path) -> Result<Vec<u8>, FileError> {
-    file::read(path, MAX_CREDENTIAL_BYTES)
-}
-
-/// Whether there is an encapsulation boundary of RFC 7468. What is inside is judged when it is used.
-fn is_pem(bytes: &[u8]) -> bool {
-    const BEGIN: &[u8] = b"-----BEGIN ";
-    bytes.windows(BEGIN.len()).any(|window| window == BEGIN)
+    let place = match source {
+        Source::File => Place::File(text.into()),
+        Source::VariablePath => match machine.variable(text) {
+            Some(path) => Place::File(path.into()),
+            None => return Err(fault(format!("environment variable {text} is not set"))),
+        },
+        Source::VariableValue => Place::Variable(text.to_owned()),
+    };
+    let secret = [key::IMEX_SERVER_KEY.name, key::IMEX_CLIENT_KEY.name].contains(&key.name);
+    let secrecy = if secret { Secrecy::Secret } else { Secrecy::Public };
+    let pem = credential::read(&place, secrecy, machine)
+        .map_err(|error| Fault { what: chain(&error), hint: error.hint() })?;
+    Ok((place, secrecy, pem))
 }
 
 fn gss(values: &Values<'_>, protection: GssProtection) -> Gss {

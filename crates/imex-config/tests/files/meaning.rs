@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use imex_config::security::{Credential, GssFailure, GssProtection};
+use imex_config::credential::Place;
+use imex_config::security::{GssFailure, GssProtection};
 use imex_config::settings::{CommandTcp, LogDestination, LogLevel, LogStart, Process, StatsDestination};
 use imex_config::{DEFAULT_SOCKET, Overrides, Security, Severity, resolve};
 use imex_core::{Grace, QuorumMode, Timing};
@@ -157,7 +158,8 @@ fn tls_from_the_environment_keeps_the_names_of_variables() {
     let Security::Tls(tls) = settings(&config, ALONE).security else {
         panic!("security is TLS");
     };
-    assert_eq!(tls.client.authority, Credential::Variable("SERVER_KEY".to_owned()));
+    assert_eq!(tls.client.authority.place, Place::Variable("SERVER_KEY".to_owned()));
+    assert_eq!(tls.client.authority.line, Some(8));
 }
 
 #[test]

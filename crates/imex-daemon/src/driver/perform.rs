@@ -40,7 +40,7 @@ impl Driver {
             Action::RecordImporters(importers) => self.record(&importers),
             // The credentials were judged before anything was bound.
             Action::StartAuthServer => self.machine.handle(Input::AuthServerReady, now),
-            Action::Reload { peer } => tracing::debug!(%peer, "asked to reload"),
+            Action::Reload { peer } => self.reload.told(peer),
             Action::AttachGpu => self.machine.handle(Input::GpuReady, now),
             Action::AnswerTable { ticket, table } => {
                 if let Some(reply) = self.asked.remove(&ticket) {

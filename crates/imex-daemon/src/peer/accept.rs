@@ -42,7 +42,7 @@ pub(crate) struct Door {
 /// What everybody who comes needs.
 #[derive(Debug)]
 struct Reception {
-    fence: Arc<Fence>,
+    fence: Fence,
     limits: LinkLimits,
     outlet: Outlet,
 }
@@ -57,7 +57,7 @@ struct Ticket {
 
 impl Door {
     /// A door for a map of `nodes` nodes.
-    pub(crate) fn new(listener: TcpListener, nodes: usize, fence: Arc<Fence>, outlet: Outlet) -> Self {
+    pub(crate) fn new(listener: TcpListener, nodes: usize, fence: Fence, outlet: Outlet) -> Self {
         Door {
             listener,
             reception: Arc::new(Reception { fence, limits: LinkLimits::for_nodes(nodes), outlet }),

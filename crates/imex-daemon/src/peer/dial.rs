@@ -31,7 +31,7 @@ pub(crate) struct Dialler {
     limits: LinkLimits,
     shape: AddressShape,
     look_ups: Arc<Semaphore>,
-    fence: Arc<Fence>,
+    fence: Fence,
     outlet: Outlet,
 }
 
@@ -50,7 +50,7 @@ impl Dialler {
     pub(crate) fn new(
         settings: &Settings,
         shape: AddressShape,
-        (hello, fence): (Arc<Hello>, Arc<Fence>),
+        (hello, fence): (Arc<Hello>, Fence),
         outlet: Outlet,
     ) -> Self {
         Dialler {

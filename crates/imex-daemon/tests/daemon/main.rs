@@ -15,4 +15,5 @@ mod service_manager;
 mod signals;
 mod start_stop;
 mod support;
+mod tls;
 mod two_nodes;

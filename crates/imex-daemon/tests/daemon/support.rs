@@ -4,6 +4,7 @@
 //! of level ERROR or CRITICAL in a node's log fails the test, unless the test said that it expects it.
 
 pub(crate) mod namespace;
+pub(crate) mod pki;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,0 +1,153 @@
+//! SIGUSR1: names and credentials anew, here and, for credentials, on the other members.
+//!
+//! ```text
+//!  operator ─USR1─► read six files ─bad─► report, nothing changes
+//!                        │ good: use them, tell every member
+//!                        ▼
+//!              wait for the head start ─► dial everybody anew
+//!                        ▲
+//!  member ─Reload─► read six files (good: use them)
+//! ```
+//!
+//! A member passes nothing on, and both ways in have a throttle: however often and by however many it is asked for, a
+//! daemon reads its files at most twice and dials at most once per [`REDIAL_INTERVAL`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use imex_config::Severity;
+use imex_core::{Input, Moment, NodeId};
+use imex_tls::Finding;
+
+use super::Driver;
+use crate::clock::WallTime;
+use crate::fence::{Fence, TlsFence};
+use crate::peer::{AskedBy, CredentialsRead, Outlet, PeerEvent};
+use crate::signals::{REDIAL_INTERVAL, Throttle};
+
+/// How long after new credentials are in use the nodes are dialled by them: whoever is dialled must have read its own
+/// by then. A message and six small files take a few milliseconds.
+const HEAD_START: Duration = Duration::from_millis(250);
+
+/// How often the credentials in use are judged again: one that nears its end is warned of every day.
+const JUDGE_INTERVAL: Duration = Duration::from_secs(24 * 3600);
+
+/// What is to be done about names and credentials, and when.
+#[derive(Debug)]
+pub(super) struct Reload {
+    fence: Fence,
+    operator: Throttle,
+    member: Throttle,
+    /// Who told this node to read its credentials anew, for the log.
+    teller: Option<NodeId>,
+    dial_at: Option<Moment>,
+    judge_at: Option<Moment>,
+}
+
+impl Reload {
+    /// Nothing is to be done yet.
+    pub(super) fn new(fence: Fence) -> Self {
+        let judge_at = (!fence.is_open()).then(|| Moment::ZERO + JUDGE_INTERVAL);
+        let throttle = Throttle::new(REDIAL_INTERVAL);
+        Reload { fence, operator: throttle, member: throttle, teller: None, dial_at: None, judge_at }
+    }
+
+    /// The operator asks for it.
+    pub(super) fn ask(&mut self) {
+        self.operator.ask();
+    }
+
+    /// A member says that its credentials were replaced.
+    pub(super) fn told(&mut self, by: NodeId) {
+        self.teller.get_or_insert(by);
+        self.member.ask();
+    }
+
+    /// When something is to be done next.
+    pub(super) fn due(&self) -> Option<Moment> {
+        [self.operator.due(), self.member.due(), self.dial_at, self.judge_at].into_iter().flatten().min()
+    }
+}
+
+impl Driver {
+    /// Does what is due.
+    pub(super) fn reload_if_due(&mut self, now: Moment) {
+        if self.reload.operator.take(now) {
+            self.book.forget_failures();
+            match &self.reload.fence {
+                Fence::Open => self.dial_anew(now),
+                Fence::Tls(tls) => read_anew(Arc::clone(tls), AskedBy::Operator, self.outlet.clone()),
+            }
+        }
+        if self.reload.member.take(now) {
+            let teller = self.reload.teller.take();
+            if let Some(teller) = teller {
+                tracing::info!(
+                    "Node {teller} says that its credentials were replaced; reading this node's anew"
+                );
+            }
+            match &self.reload.fence {
+                Fence::Open => {}
+                Fence::Tls(tls) => read_anew(Arc::clone(tls), AskedBy::Member, self.outlet.clone()),
+            }
+        }
+        if self.reload.dial_at.take_if(|at| *at <= now).is_some() {
+            self.dial_anew(now);
+        }
+        if self.reload.judge_at.take_if(|at| *at <= now).is_some() {
+            self.reload.judge_at = Some(now + JUDGE_INTERVAL);
+            if let Fence::Tls(tls) = &self.reload.fence {
+                report(&tls.findings(WallTime::now().timestamp()));
+            }
+        }
+    }
+
+    /// Takes over what came of reading the credentials anew.
+    pub(super) fn take_credentials(&mut self, read: CredentialsRead, now: Moment) {
+        let CredentialsRead { asked_by, read } = read;
+        let replacement = match read {
+            Ok(replacement) => replacement,
+            Err(findings) => {
+                report(&findings);
+                tracing::error!(
+                    "The new credentials cannot be used; those in use stay, and nothing else changes"
+                );
+                return;
+            }
+        };
+        match &self.reload.fence {
+            Fence::Open => return,
+            Fence::Tls(tls) => tls.replace(replacement),
+        }
+        tracing::info!("New credentials are in use for every connection from now on");
+        if asked_by == AskedBy::Operator {
+            self.machine.handle(Input::TellReload, now);
+        }
+        self.reload.dial_at = Some(self.reload.dial_at.unwrap_or(now + HEAD_START));
+    }
+
+    fn dial_anew(&mut self, now: Moment) {
+        tracing::info!("Dialling every node anew");
+        self.machine.handle(Input::Redial, now);
+    }
+}
+
+/// Reads and judges in a thread that may wait for a disk.
+fn read_anew(tls: Arc<TlsFence>, asked_by: AskedBy, outlet: Outlet) {
+    let reading = tokio::task::spawn_blocking(move || tls.read_anew(WallTime::now().timestamp()));
+    tokio::spawn(async move {
+        // A thread that panicked has read nothing.
+        let Ok(read) = reading.await else { return };
+        outlet.put(PeerEvent::CredentialsRead(Box::new(CredentialsRead { asked_by, read }))).await;
+    });
+}
+
+fn report(findings: &[Finding]) {
+    for Finding { severity, what, hint, .. } in findings {
+        let hint = hint.as_deref();
+        match severity {
+            Severity::Note | Severity::Warning => tracing::warn!(hint, "{what}"),
+            Severity::Error => tracing::error!(hint, "{what}"),
+        }
+    }
+}

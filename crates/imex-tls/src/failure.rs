@@ -1,0 +1,77 @@
+//! Why a connection did not become secure.
+
+use std::error::Error;
+use std::io;
+
+use imex_core::AuthFailure;
+use rustls::{AlertDescription, CertificateError};
+use thiserror::Error;
+
+/// Why a connection did not become secure: in a word for the core, and in the library's words for the log.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{failure} ({detail})")]
+pub struct TlsError {
+    /// In a word.
+    pub failure: AuthFailure,
+    /// In the library's words; they name the certificate's times and names, never a secret.
+    pub detail: String,
+}
+
+impl TlsError {
+    pub(crate) fn of_io(error: &io::Error) -> Self {
+        match in_chain(error) {
+            Some(inner) => Self::of(inner),
+            None => TlsError { failure: AuthFailure::Broken, detail: error.to_string() },
+        }
+    }
+
+    pub(crate) fn of(error: &rustls::Error) -> Self {
+        TlsError { failure: failure_of(error), detail: error.to_string() }
+    }
+}
+
+/// What rustls says in an error of a stream.
+pub(crate) fn in_chain(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref().and_then(|inner| (inner as &(dyn Error + 'static)).downcast_ref())
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "rustls::Error is foreign and open")]
+fn failure_of(error: &rustls::Error) -> AuthFailure {
+    match error {
+        rustls::Error::InvalidCertificate(why) => failure_of_certificate(why),
+        rustls::Error::NoCertificatesPresented => AuthFailure::Missing,
+        rustls::Error::AlertReceived(alert) => failure_of_alert(*alert),
+        // What came is no TLS, or none that this end speaks.
+        rustls::Error::InvalidMessage(_)
+        | rustls::Error::InappropriateMessage { .. }
+        | rustls::Error::InappropriateHandshakeMessage { .. }
+        | rustls::Error::PeerIncompatible(_)
+        | rustls::Error::NoApplicationProtocol => AuthFailure::NotOffered,
+        _ => AuthFailure::Invalid,
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "rustls::CertificateError is foreign and open")]
+fn failure_of_certificate(why: &CertificateError) -> AuthFailure {
+    match why {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => AuthFailure::Expired,
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            AuthFailure::NotYetValid
+        }
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => AuthFailure::OtherAuthority,
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            AuthFailure::OtherName
+        }
+        _ => AuthFailure::Invalid,
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "rustls::AlertDescription is foreign and open")]
+fn failure_of_alert(alert: AlertDescription) -> AuthFailure {
+    match alert {
+        AlertDescription::ProtocolVersion
+        | AlertDescription::HandshakeFailure
+        | AlertDescription::NoApplicationProtocol => AuthFailure::NotOffered,
+        _ => AuthFailure::Refused,
+    }
+}
