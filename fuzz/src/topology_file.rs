@@ -89,12 +89,9 @@ fn topologies(text: &str, form: Form) {
     }
 }
 
-/// The longest name of a node that is written and read again: that of a host, RFC 1035, section 2.3.4.
-const LONGEST_NAME: usize = 63;
-
-/// If all nodes have names that a list can hold and a host can have.
+/// If all nodes have names that a list can hold.
 fn can_be_written(topologies: &Topologies) -> bool {
-    let good = |set: &NodeSet| set.iter().all(|name| hostlist::is_name(name) && name.len() <= LONGEST_NAME);
+    let good = |set: &NodeSet| set.iter().all(|name| hostlist::is_name(name));
     topologies.list.iter().all(|topology| match &topology.kind {
         TopologyKind::Block(blocks) => blocks.blocks.iter().all(|block| good(&block.nodes)),
         TopologyKind::Tree(tree) => tree.switches.iter().all(|one| good(&one.nodes) && good(&one.children)),

@@ -19,10 +19,9 @@ pub fn conf(topologies: &Topologies, header: &[String], out: &mut dyn Write) -> 
     let blocks = topology.blocks().ok_or_else(|| RenderError::NotBlocks { name: name.clone() })?;
     lines(out, header)?;
     for block in &blocks.blocks {
-        if block.name.is_empty()
-            || block.name.contains(|letter: char| letter.is_whitespace() || "\"#\\".contains(letter))
-        {
-            return Err(RenderError::Name { name: block.name.clone() });
+        let names = [block.name.as_str()].into_iter().chain(block.nodes.iter());
+        if let Some(name) = names.into_iter().find(|name| !can_stand(name)) {
+            return Err(RenderError::Name { name: name.to_owned() });
         }
         write!(out, "BlockName={}", block.name)?;
         if !block.nodes.is_empty() {
@@ -35,4 +34,35 @@ pub fn conf(topologies: &Topologies, header: &[String], out: &mut dyn Write) -> 
         writeln!(out, "BlockSizes={}", sizes.join(","))?;
     }
     Ok(())
+}
+
+/// If a name is read again as it is written. The form has no way to quote: blanks end a value, `#` begins a comment, and
+/// quotes and backslashes mean something else at its edges.
+fn can_stand(name: &str) -> bool {
+    !name.is_empty() && !name.contains(|letter: char| letter.is_whitespace() || "\"#\\".contains(letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::{Block, BlockSizes, BlockTopology, ClusterDefault, NodeSet, TopologyKind};
+
+    use super::*;
+
+    #[test]
+    fn a_name_that_would_be_read_as_another_is_refused() {
+        for (name, nodes) in
+            [("rack 1", "n1"), ("rack#1", "n1"), ("", "n1"), ("rack1", "\"n1"), ("rack1", "n#1")]
+        {
+            let refused = conf(&one_block(name, nodes), &[], &mut Vec::new()).unwrap_err();
+            assert!(matches!(refused, RenderError::Name { .. }), "{name:?} {nodes:?}: {refused}");
+        }
+        conf(&one_block("rack1", "n[1-3],x{7"), &[], &mut Vec::new()).unwrap();
+    }
+
+    fn one_block(name: &str, nodes: &str) -> Topologies {
+        let block =
+            Block { name: name.to_owned(), nodes: nodes.split(',').map(str::to_owned).collect::<NodeSet>() };
+        let kind = TopologyKind::Block(BlockTopology { sizes: BlockSizes::default(), blocks: vec![block] });
+        Topologies { list: vec![Topology { name: String::new(), default: ClusterDefault::Yes, kind }] }
+    }
 }
