@@ -63,6 +63,8 @@ pub enum Poll {
         /// What it should hold.
         proposed: Topologies,
     },
+    /// All sources answered, and they and the file in use say what they said at the last poll, which changed nothing.
+    Same,
     /// A source failed, sources disagree, or no block would be left.
     Failed {
         /// Why: a lower-case fragment.
@@ -166,6 +168,10 @@ impl Reconciler {
         self.next = now + self.policy.interval;
         let (in_use, proposed) = match poll {
             Poll::Failed { why } => return Decision::Keep { why },
+            Poll::Same => {
+                self.state = State::Idle;
+                return Decision::Unchanged;
+            }
             Poll::Found { in_use, proposed } => (in_use, proposed),
         };
         let diff = diff(&in_use, &proposed);

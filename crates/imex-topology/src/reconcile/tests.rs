@@ -83,6 +83,18 @@ fn a_loss_of_more_than_a_quarter_needs_a_second_regular_poll() {
 }
 
 #[test]
+fn what_is_as_it_was_when_nothing_changed_is_left_alone_and_a_later_change_settles_from_there() {
+    let mut reconciler = Reconciler::new(POLICY);
+    assert_eq!(word(&reconciler.poll(poll("n[1-18]", "n[1-18]"), at(0))), "unchanged");
+    assert_eq!(word(&reconciler.poll(Poll::Same, at(60))), "unchanged");
+    assert_eq!(reconciler.next_poll(), at(120));
+    assert_eq!(word(&reconciler.poll(poll("n[1-18]", "n[1-19]"), at(120))), "settling");
+    // The change went away before it had settled: it has to settle anew.
+    assert_eq!(word(&reconciler.poll(Poll::Same, at(122))), "unchanged");
+    assert_eq!(word(&reconciler.poll(poll("n[1-18]", "n[1-19]"), at(125))), "settling");
+}
+
+#[test]
 fn a_loss_that_heals_is_never_applied() {
     let mut reconciler = Reconciler::new(POLICY);
     assert_eq!(word(&reconciler.poll(poll("n[1-20]", "n1"), at(0))), "confirmation 19 of 20");

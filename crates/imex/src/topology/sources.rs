@@ -62,10 +62,32 @@ pub(crate) fn name_by(text: &str) -> Result<NameBy, String> {
     }
 }
 
+/// What a source said, before it is understood. Equal words mean equal reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// The text of a file.
+    Read(String),
+    /// What a service answered.
+    Asked(SourceReport),
+}
+
 /// The inventory of all sources.
 pub(crate) fn inventory(args: &SourceArgs) -> Result<Merged, Failure> {
-    let reports = args.sources.iter().map(|source| source.report(args)).collect::<Result<Vec<_>, _>>()?;
-    Ok(merge(reports))
+    understand(args, &ask(args)?)
+}
+
+/// What all sources say now, in their order.
+pub(crate) fn ask(args: &SourceArgs) -> Result<Vec<Words>, Failure> {
+    args.sources.iter().map(|source| source.ask(args)).collect()
+}
+
+/// The inventory of what [`ask`] has gathered from the same sources.
+pub(crate) fn understand(args: &SourceArgs, said: &[Words]) -> Result<Merged, Failure> {
+    let reports = args.sources.iter().zip(said).map(|(source, words)| match words {
+        Words::Read(text) => source.parse(args, text),
+        Words::Asked(report) => Ok(report.clone()),
+    });
+    Ok(merge(reports.collect::<Result<Vec<_>, _>>()?))
 }
 
 /// The failure of sources that disagree, if they do.
@@ -83,38 +105,32 @@ pub(crate) fn agreed(merged: &Merged) -> Result<(), Failure> {
 }
 
 impl SourceArg {
-    fn report(&self, args: &SourceArgs) -> Result<SourceReport, Failure> {
+    fn ask(&self, args: &SourceArgs) -> Result<Words, Failure> {
         let name = self.path.to_string_lossy();
         let Said { ec2, from } = match self.kind {
             Kind::Ec2 if name.is_empty() => aws::region(&args.aws)?,
             Kind::Pcs => aws::cluster(&args.aws, &name)?,
-            Kind::Inventory | Kind::Nvml | Kind::Ec2 | Kind::Slurm | Kind::Features => {
-                return self.read(args);
+            Kind::Nvml => return lines(&self.path).map(Words::Read),
+            Kind::Inventory | Kind::Ec2 | Kind::Slurm | Kind::Features => {
+                return files::read(&self.path).map(Words::Read);
             }
         };
         let unplaced = |error| Failure::new(Exit::SourceUnreadable, &error).about(&format!("EC2 in {from}"));
-        ec2.report(&args.ec2_name, &from).map_err(unplaced)
+        ec2.report(&args.ec2_name, &from).map(Words::Asked).map_err(unplaced)
     }
 
-    /// The report of a file.
-    fn read(&self, args: &SourceArgs) -> Result<SourceReport, Failure> {
+    /// The report of a file with this text.
+    fn parse(&self, args: &SourceArgs, text: &str) -> Result<SourceReport, Failure> {
         let from: Arc<str> = self.path.display().to_string().into();
-        let text = match self.kind {
-            Kind::Nvml => lines(&self.path)?,
-            Kind::Inventory | Kind::Ec2 | Kind::Pcs | Kind::Slurm | Kind::Features => {
-                files::read(&self.path)?
-            }
-        };
         let report = match self.kind {
-            Kind::Inventory => inventory_file::parse(&text, &from),
-            Kind::Nvml => nvml_reports::parse(&text, &from),
-            Kind::Ec2 | Kind::Pcs => aws_json::parse(&text).and_then(|ec2| ec2.report(&args.ec2_name, &from)),
-            Kind::Features => features::parse(&text, &args.feature, &from),
-            Kind::Slurm => {
-                let topologies = files::topologies(&self.path)?;
+            Kind::Inventory => inventory_file::parse(text, &from),
+            Kind::Nvml => nvml_reports::parse(text, &from),
+            Kind::Ec2 | Kind::Pcs => aws_json::parse(text).and_then(|ec2| ec2.report(&args.ec2_name, &from)),
+            Kind::Features => features::parse(text, &args.feature, &from),
+            Kind::Slurm => files::parse(&self.path, text).and_then(|topologies| {
                 let blocks = topologies.list.iter().find_map(Topology::blocks);
                 blocks.map(|blocks| topology_file::report(blocks, &from)).ok_or(SourceError::Nothing)
-            }
+            }),
         };
         report.map_err(|error| files::unreadable(&self.path, &error))
     }

@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
 use self::metrics::Metrics;
-use self::poll::Found;
+use self::poll::{Found, Looked, Read};
 use super::controller::{Controller, Held, all_held};
 use super::journal::Journal;
 use super::lifecycle_args::WatchArgs;
@@ -73,7 +73,14 @@ struct Watcher<'a> {
     reconciler: Reconciler,
     metrics: Metrics,
     verified: Option<Moment>,
+    quiet: Option<Quiet>,
     out: &'a mut dyn Write,
+}
+
+/// The last poll, if it found nothing to change: what was read, and the topologies that it means.
+struct Quiet {
+    read: Read,
+    topologies: Topologies,
 }
 
 /// Runs the command.
@@ -94,6 +101,7 @@ pub(crate) fn run(args: &WatchArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
         reconciler: Reconciler::new(policy),
         metrics: Metrics::default(),
         verified: None,
+        quiet: None,
         out,
     };
     block_on(watcher.watch())?
@@ -150,30 +158,62 @@ impl Watcher<'_> {
         if Journal::of(&self.args.to).exists() {
             self.recover().await?;
         }
-        let found = self.poll().await;
-        let (poll, kept, proposed) = match found {
-            Ok(Found { in_use, proposal }) => {
-                self.metrics.found(&proposal.topologies, &proposal.kept);
-                let kept = (!proposal.kept.is_empty()).then(|| proposal.kept.to_list());
-                let proposed = proposal.topologies;
-                (Poll::Found { in_use, proposed: proposed.clone() }, kept, Some(proposed))
+        let end = match self.poll().await {
+            Ok(Looked::Same) => self.same().await?,
+            Ok(Looked::Found(found)) => self.found(*found).await?,
+            Err(failure) => {
+                let decision = self.judge(Poll::Failed { why: failure.message().to_owned() });
+                self.tell(&decision, None)?;
+                Some(Exit::SourceUnreadable)
             }
-            Err(failure) => (Poll::Failed { why: failure.message().to_owned() }, None, None),
-        };
-        let decision = self.reconciler.poll(poll, self.clock.now());
-        self.metrics.decided(&decision);
-        output::json_line(&Event::Decision { decision: &decision, kept }, self.out)?;
-        let end = match (&decision, proposed) {
-            (Decision::Apply { .. }, Some(proposed)) => Some(self.apply(&proposed).await?),
-            (Decision::Unchanged, Some(proposed)) => self.verify_if_due(&proposed).await?,
-            (Decision::Keep { .. }, _) => Some(Exit::SourceUnreadable),
-            (Decision::Wait { .. } | Decision::Apply { .. } | Decision::Unchanged, _) => None,
         };
         if let Some(path) = &self.args.metrics {
             imex_config::replace(path, self.metrics.text().as_bytes())
                 .map_err(|error| Failure::new(Exit::Failed, &error))?;
         }
         Ok(end)
+    }
+
+    async fn same(&mut self) -> Result<Option<Exit>, Stop> {
+        let decision = self.judge(Poll::Same);
+        self.tell(&decision, None)?;
+        // Taken and put back: asking the controller borrows the rest of the watcher.
+        let quiet = self.quiet.take();
+        let end = match &quiet {
+            Some(quiet) => self.verify_if_due(&quiet.topologies).await,
+            None => Ok(None),
+        };
+        self.quiet = quiet;
+        end
+    }
+
+    async fn found(&mut self, Found { in_use, proposal, read }: Found) -> Result<Option<Exit>, Stop> {
+        self.metrics.found(&proposal.topologies, &proposal.kept);
+        let kept = (!proposal.kept.is_empty()).then(|| proposal.kept.to_list());
+        let proposed = proposal.topologies;
+        let decision = self.judge(Poll::Found { in_use, proposed: proposed.clone() });
+        self.tell(&decision, kept)?;
+        self.quiet = None;
+        match decision {
+            Decision::Apply { .. } => Ok(Some(self.apply(&proposed).await?)),
+            Decision::Unchanged => {
+                let end = self.verify_if_due(&proposed).await?;
+                self.quiet = read.map(|read| Quiet { read, topologies: proposed });
+                Ok(end)
+            }
+            Decision::Keep { .. } => Ok(Some(Exit::SourceUnreadable)),
+            Decision::Wait { .. } => Ok(None),
+        }
+    }
+
+    fn judge(&mut self, poll: Poll) -> Decision {
+        let decision = self.reconciler.poll(poll, self.clock.now());
+        self.metrics.decided(&decision);
+        decision
+    }
+
+    fn tell(&mut self, decision: &Decision, kept: Option<String>) -> Result<(), Stop> {
+        Ok(output::json_line(&Event::Decision { decision, kept }, self.out)?)
     }
 
     async fn recover(&mut self) -> Result<(), Stop> {
