@@ -14,12 +14,13 @@ mod network;
 mod rack;
 mod series;
 mod simulation;
+mod topology;
 mod watchers;
 
 use std::fs;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use self::error::BenchError;
@@ -32,6 +33,9 @@ use crate::tree;
 
 #[derive(Args)]
 pub(crate) struct Options {
+    /// What to measure
+    #[arg(value_enum, default_value_t = Group::Service)]
+    group: Group,
     /// Fewer runs, and nothing with more than 36 nodes
     #[arg(long)]
     quick: bool,
@@ -41,6 +45,15 @@ pub(crate) struct Options {
     /// List the measurements and what is to be reached
     #[arg(long)]
     list: bool,
+}
+
+/// What is measured together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Group {
+    /// The daemons, their tools and their simulation
+    Service,
+    /// Topologies of large clusters
+    Topology,
 }
 
 /// One row of the table.
@@ -81,26 +94,43 @@ struct Outcome<'a> {
     result: Result<Series, BenchError>,
 }
 
-/// The most nodes when it is to be quick.
-const QUICK_NODES: usize = 36;
+impl Group {
+    /// Every measurement, baselines before what is compared with them.
+    fn measurements(self) -> Vec<Measurement> {
+        match self {
+            Group::Service => [
+                form::measurements(),
+                lost::measurements(),
+                ctl::measurements(),
+                footprint::measurements(),
+                simulation::measurements(),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
+            Group::Topology => topology::measurements(),
+        }
+    }
 
-/// Every measurement, baselines before what is compared with them.
-fn measurements() -> Vec<Measurement> {
-    [
-        form::measurements(),
-        lost::measurements(),
-        ctl::measurements(),
-        footprint::measurements(),
-        simulation::measurements(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    /// The most nodes when it is to be quick.
+    fn quick_nodes(self) -> usize {
+        match self {
+            Group::Service => 36,
+            Group::Topology => 10_000,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Group::Service => "service",
+            Group::Topology => "topology",
+        }
+    }
 }
 
 /// Measures, prints the table, and writes one file per measurement to `target/bench`.
 pub(crate) fn run(options: &Options, report: &mut Report) -> Result<(), TaskError> {
-    let all = measurements();
+    let all = options.group.measurements();
     let chosen = options.choose(&all)?;
     if options.list {
         let row = |m: &&Measurement| vec![m.name.clone(), m.reach.text(m.unit), m.what.clone()];
@@ -140,7 +170,7 @@ impl Options {
         }
         let named =
             |m: &&Measurement| self.only.is_empty() || self.only.iter().any(|start| matches(&m.name, start));
-        let small = |m: &&Measurement| !self.quick || m.nodes <= QUICK_NODES;
+        let small = |m: &&Measurement| !self.quick || m.nodes <= self.group.quick_nodes();
         Ok(all.iter().filter(named).filter(small).collect())
     }
 
@@ -151,8 +181,10 @@ impl Options {
 
     /// The measuring process is part of what is measured on a small machine, so it is built as the daemons are.
     fn again_in_release(&self) -> Result<(), TaskError> {
-        let mut program =
-            Program::cargo().words("run --quiet --release --package xtask -- bench").unlimited();
+        let mut program = Program::cargo()
+            .words("run --quiet --release --package xtask -- bench")
+            .arg(self.group.word())
+            .unlimited();
         if self.quick {
             program = program.arg("--quick");
         }
@@ -250,7 +282,7 @@ mod tests {
 
     #[test]
     fn each_measurement_has_a_name_of_its_own() {
-        let all = measurements();
+        let all: Vec<_> = Group::value_variants().iter().flat_map(|group| group.measurements()).collect();
         let names: BTreeSet<_> = all.iter().map(|measurement| &measurement.name).collect();
         assert_eq!(names.len(), all.len());
     }

@@ -20,78 +20,94 @@ use crate::written::Form;
 /// The nodes of an NVL72 rack.
 const RACK: usize = 18;
 
-/// How often each part runs; the median counts.
-const RUNS: usize = 5;
-
-/// One measured part.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// What was done.
-    pub what: &'static str,
-    /// With how many nodes.
-    pub nodes: usize,
-    /// With how many blocks.
-    pub blocks: usize,
-    /// How long it took: the median.
-    pub time: Duration,
-    /// How long it may take, where that is promised.
-    pub reach: Option<Duration>,
+/// A large cluster, in all the forms that the parts read.
+#[derive(Clone, Debug)]
+pub struct Site {
+    nodes: usize,
+    lines: String,
+    report: SourceReport,
+    yaml: String,
+    before: Topologies,
+    after: Topologies,
+    context: Context,
 }
 
-/// Measures every part with 1,000, 10,000 and 100,000 nodes.
-pub fn run() -> Vec<Row> {
-    [1_000, 10_000, 100_000].into_iter().flat_map(rows).collect()
+impl Site {
+    /// A cluster of racks with four GPUs in each node.
+    pub fn of(nodes: usize) -> Self {
+        let report = report(nodes);
+        let yaml = written(report.clone());
+        let context =
+            Context { nodes: Some(report.nodes.keys().cloned().collect::<NodeSet>()), ..Context::default() };
+        Site {
+            nodes,
+            lines: lines(nodes),
+            before: parsed(&yaml),
+            after: parsed(&yaml.replacen("- block: ", "- block: new-", 3)),
+            report,
+            yaml,
+            context,
+        }
+    }
+
+    /// What the nodes print, one line of JSON each: the text that the source `nvml` reads.
+    pub fn lines(&self) -> &str {
+        &self.lines
+    }
+
+    /// The same racks as a person keeps them: the text that the source `inventory` reads.
+    pub fn inventory(&self) -> String {
+        let rack = |rack: usize| {
+            let (first, last) = (rack * RACK + 1, self.nodes.min((rack + 1) * RACK));
+            format!("  - block: rack{rack:04}\n    nodes: node[{first:06}-{last:06}]\n")
+        };
+        (0..self.nodes.div_ceil(RACK)).map(rack).fold("blocks:\n".to_owned(), |text, rack| text + &rack)
+    }
+
+    /// Understands what the nodes print.
+    pub fn read(&self) -> Duration {
+        let from = "bench".into();
+        timed(|| nvml_reports::parse(&self.lines, &from))
+    }
+
+    /// Merges, names, sizes and writes.
+    pub fn generate(&self) -> Duration {
+        let report = self.report.clone();
+        timed(|| written(report))
+    }
+
+    /// Reads and judges the file, with the nodes of a slurm.conf.
+    pub fn lint(&self) -> Duration {
+        timed(|| lint(&self.yaml, Form::Yaml, &self.context))
+    }
+
+    /// Compares two topologies of which three blocks differ.
+    pub fn diff(&self) -> Duration {
+        timed(|| diff(&self.before, &self.after))
+    }
+
+    /// Places a job of half of the nodes in segments of half a rack.
+    ///
+    /// # Panics
+    ///
+    /// Never: the topology was made with blocks.
+    pub fn plan(&self) -> Duration {
+        let topology = self.before.cluster_default().and_then(Topology::blocks).expect("there are blocks");
+        let states = NodeStates::default();
+        let segment = RACK / 2;
+        let nodes = self.nodes / 2 / segment * segment;
+        let request = Request { nodes, segment: Some(segment), ..Request::default() };
+        timed(|| plan(topology, &states, &request))
+    }
 }
 
-fn rows(nodes: usize) -> Vec<Row> {
-    let largest = nodes >= 100_000;
-    let blocks = nodes.div_ceil(RACK);
-    let row = |what, time, reach: Option<u64>| Row {
-        what,
-        nodes,
-        blocks,
-        time,
-        reach: reach.filter(|_| largest).map(Duration::from_millis),
-    };
-    let report = report(nodes);
-    let options = Options::default();
-    let text = |report: SourceReport| {
-        let merged = merge([report]);
-        let made = generate(&merged.inventory, &options, None).expect("there are blocks");
-        let mut text = Vec::new();
-        render::yaml(&made.topologies, &[], &mut text).expect("memory takes it");
-        String::from_utf8(text).expect("text is written")
-    };
-    let yaml = text(report.clone());
-    let old = parsed(&yaml);
-    let new = parsed(&yaml.replacen("- block: ", "- block: new-", 3));
-    let context =
-        Context { nodes: Some(report.nodes.keys().cloned().collect::<NodeSet>()), ..Context::default() };
-    let lines = lines(nodes);
-    let from = "bench".into();
-    vec![
-        row("read the reports of nodes", median(|| (), |()| nvml_reports::parse(&lines, &from)), None),
-        row("generate: merge, name, size, write", median(|| report.clone(), text), Some(150)),
-        row(
-            "lint: read and judge, with slurm.conf's nodes",
-            median(|| (), |()| lint(&yaml, Form::Yaml, &context)),
-            Some(100),
-        ),
-        row("diff of two", median(|| (), |()| diff(&old, &new)), Some(100)),
-        planned(nodes, &old),
-    ]
-}
-
-/// Placing a job of half of the nodes in segments of half a rack.
-fn planned(nodes: usize, topologies: &Topologies) -> Row {
-    let topology = topologies.cluster_default().and_then(Topology::blocks).expect("there are blocks");
-    let states = NodeStates::default();
-    let segment = RACK / 2;
-    let request =
-        Request { nodes: nodes / 2 / segment * segment, segment: Some(segment), ..Request::default() };
-    let time = median(|| (), |()| plan(topology, &states, &request));
-    let reach = (nodes == 10_000).then(|| Duration::from_millis(10));
-    Row { what: "plan half of the nodes", nodes, blocks: nodes.div_ceil(RACK), time, reach }
+/// The topology.yaml of a report.
+fn written(report: SourceReport) -> String {
+    let merged = merge([report]);
+    let made = generate(&merged.inventory, &Options::default(), None).expect("there are blocks");
+    let mut text = Vec::new();
+    render::yaml(&made.topologies, &[], &mut text).expect("memory takes it");
+    String::from_utf8(text).expect("text is written")
 }
 
 fn parsed(yaml: &str) -> Topologies {
@@ -132,22 +148,15 @@ fn report(nodes: usize) -> SourceReport {
     report
 }
 
-/// The median time of the second function over what the first makes.
+/// How long something takes; what it makes is put away afterwards.
 #[expect(
     clippy::disallowed_methods,
     reason = "a measurement of this machine; nothing else here reads the clock"
 )]
-fn median<I, O>(prepare: impl Fn() -> I, measured: impl Fn(I) -> O) -> Duration {
-    let mut times: Vec<Duration> = (0..RUNS)
-        .map(|_| {
-            let input = prepare();
-            let start = Instant::now();
-            let output = measured(input);
-            let time = start.elapsed();
-            drop(output);
-            time
-        })
-        .collect();
-    times.sort_unstable();
-    times[RUNS / 2]
+fn timed<O>(measured: impl FnOnce() -> O) -> Duration {
+    let start = Instant::now();
+    let output = measured();
+    let time = start.elapsed();
+    drop(output);
+    time
 }
