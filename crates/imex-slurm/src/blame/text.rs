@@ -1,0 +1,154 @@
+//! A judgement in words: for the log, and for whoever asks why a node was drained.
+
+use std::collections::BTreeMap;
+
+use super::{Fault, Judgement, Standing, Tie, Verdict};
+use crate::view::{View, Voice};
+
+/// A judgement in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// One sentence.
+    pub summary: String,
+    /// A line for each member that something speaks against.
+    pub lines: Vec<String>,
+}
+
+/// How many members a sentence names before it counts them.
+const NAMED: usize = 3;
+
+/// Puts a judgement in words. `names` are those of the members, in the order of the map.
+pub fn describe(view: &View, judgement: &Judgement, names: &[String]) -> Told {
+    let name = |member: usize| names.get(member).map_or("?", String::as_str);
+    let line = |(member, standing): (usize, &Standing)| {
+        let against = against(standing, &name)?;
+        let cause = cause(view, member).map(|cause| format!(" ({cause})")).unwrap_or_default();
+        Some(format!("{} [{}] {against}{cause}", name(member), view.members[member].address))
+    };
+    let lines: Vec<String> = judgement.standings.iter().enumerate().filter_map(line).collect();
+    let state = view.state.word();
+    let own = lines.iter().find(|line| line.split(' ').next() == Some(name(view.own)));
+    let summary = match (judgement.verdict, own) {
+        (Verdict::Up, _) => "the domain is UP".to_owned(),
+        (Verdict::AtFault, Some(line)) => format!("the domain is {state} and this node is at fault: {line}"),
+        (Verdict::Tied, Some(line)) => {
+            format!("the domain is {state} and nobody can tell which side is at fault: {line}")
+        }
+        (Verdict::Innocent, _) => {
+            format!("the domain is {state} and this node is not at fault: {}", some(&lines))
+        }
+        (Verdict::AtFault | Verdict::Tied, None) | (Verdict::Unexplained, _) => {
+            format!(
+                "the domain is {state} and nothing shows why: {} of {} nodes are READY",
+                view.ready(),
+                names.len()
+            )
+        }
+    };
+    Told { summary, lines }
+}
+
+fn some(lines: &[String]) -> String {
+    let mut shown: Vec<String> = lines.iter().take(NAMED).cloned().collect();
+    if lines.len() > NAMED {
+        shown.push(format!("and {} more", lines.len() - NAMED));
+    }
+    shown.join("; ")
+}
+
+fn against<'n>(standing: &Standing, name: &impl Fn(usize) -> &'n str) -> Option<String> {
+    let text = match standing {
+        Standing::Good => return None,
+        Standing::AtFault { fault: Fault::NotRunning } => "is at fault: its service does not run".to_owned(),
+        Standing::AtFault { fault: Fault::Unreached { by, of } } => {
+            format!("is at fault: {by} of {of} other nodes reach it")
+        }
+        Standing::AtFault { fault: Fault::NotReady { state } } => {
+            format!("is at fault: it is connected but {state}")
+        }
+        Standing::AtFault { fault: Fault::Silent } => {
+            "is at fault: it is connected but does not answer".to_owned()
+        }
+        Standing::AtFault { fault: Fault::Links { missing } } => {
+            format!("is at fault: {missing} of its links are missing")
+        }
+        Standing::Tied { tie: Tie::Half { side } } => {
+            format!("is one of {side} nodes, half of the domain, that the other half does not see")
+        }
+        Standing::Tied { tie: Tie::Link { with } } => format!("has no link with {}", name(*with)),
+    };
+    Some(text)
+}
+
+/// What is said most often about why links to a member are missing; of equals the first by letter.
+fn cause(view: &View, member: usize) -> Option<String> {
+    let mut causes: BTreeMap<&str, usize> = BTreeMap::new();
+    for (from, row) in view.members.iter().enumerate() {
+        let cell = &row.links[member];
+        if row.voice == Voice::Heard && from != member && !cell.is_connected() {
+            *causes.entry(cell.cause.as_deref().unwrap_or(cell.state.word())).or_default() += 1;
+        }
+    }
+    let most = causes.values().max().copied()?;
+    causes.into_iter().find(|(_, count)| *count == most).map(|(cause, _)| cause.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use imex_core::{DomainState, LinkState, NodeState};
+
+    use super::*;
+    use crate::blame::judge;
+    use crate::view::{Cell, Member, Proof};
+
+    #[test]
+    fn an_innocent_node_names_the_one_at_fault_and_why() {
+        let told = told(0, &[(0, 2), (1, 2)], &[2]);
+        assert_eq!(
+            told.lines,
+            ["n3 [10.0.0.2] is at fault: 0 of 2 other nodes reach it (nothing came back in time)"]
+        );
+        let expected = "the domain is DEGRADED and this node is not at fault: n3 [10.0.0.2] is at fault: 0 of 2 other nodes \
+                        reach it (nothing came back in time)";
+        assert_eq!(told.summary, expected);
+    }
+
+    #[test]
+    fn the_node_at_fault_says_so_itself() {
+        let told = told(2, &[(2, 0), (2, 1)], &[0, 1]);
+        assert!(
+            told.summary.starts_with("the domain is DEGRADED and this node is at fault: n3 "),
+            "{}",
+            told.summary
+        );
+    }
+
+    #[test]
+    fn a_tie_names_the_other_end() {
+        let told = told(0, &[(0, 1), (1, 0)], &[]);
+        let expected = "the domain is DEGRADED and nobody can tell which side is at fault: n1 [10.0.0.0] has no link with n2 \
+                        (nothing came back in time)";
+        assert_eq!(told.summary, expected);
+    }
+
+    fn told(own: usize, missing: &[(usize, usize)], silent: &[usize]) -> Told {
+        let cell = |from: usize, to: usize| match missing.contains(&(from, to)) {
+            true => Cell {
+                state: LinkState::NeverConnected,
+                cause: Some("nothing came back in time".to_owned()),
+                proof: Proof::Nothing,
+            },
+            false => Cell { state: LinkState::Connected, cause: None, proof: Proof::Nothing },
+        };
+        let member = |node: usize| Member {
+            address: format!("10.0.0.{node}"),
+            state: NodeState::Ready,
+            version: String::new(),
+            voice: if silent.contains(&node) { Voice::Silent } else { Voice::Heard },
+            links: (0..3).map(|to| cell(node, to)).collect(),
+        };
+        let view = View { own, members: (0..3).map(member).collect(), state: DomainState::Degraded };
+        let names = ["n1", "n2", "n3"].map(str::to_owned);
+        describe(&view, &judge(&view), &names)
+    }
+}

@@ -1,0 +1,33 @@
+//! The one place of this crate that reads clocks.
+
+use std::time::{Duration, Instant};
+
+use imex_core::Moment;
+use jiff::Timestamp;
+
+/// Time since it was made, and the wall clock for what people read.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock(Instant);
+
+impl Clock {
+    /// Starts now.
+    #[expect(clippy::disallowed_methods, reason = "what this crate waits for is measured from here")]
+    pub fn start() -> Self {
+        Clock(Instant::now())
+    }
+
+    /// How much has passed, as decisions are made by it.
+    pub fn now(self) -> Moment {
+        Moment::after(self.0.elapsed())
+    }
+
+    /// The wall clock.
+    pub fn wall(self) -> Timestamp {
+        Timestamp::now()
+    }
+}
+
+/// Milliseconds, as JSON has them.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,248 @@
+//! The epilog: takes away what the prolog made, whatever became of it.
+//!
+//! It may run any number of times, for a job that never had a prolog, and after a reboot. What fails is told and does not
+//! keep the rest from being done; then the state and the lease stay, so that the next prolog or `imex slurm sweep` goes on
+//! from there.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use imex_config::Operator;
+use imex_config::operator::Channels;
+use imex_host::channel::{self, Channel, ChannelError};
+use imex_host::lease::{Holder, Lease, LeaseError, Leases};
+use imex_host::systemd::{Patience, Stopped, SystemdError};
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::budget::Budget;
+use crate::clock::Clock;
+use crate::context::{JobName, Run};
+use crate::job_domain::{JobDomain, JobDomainError, JobDomainFile};
+use crate::lock::{self, LockError};
+use crate::map::{self, FilesError};
+use crate::prolog::own_channel;
+use crate::service::ServiceManager;
+use crate::tenancy::job_of;
+
+/// How long another script of this node may take its turn.
+const TURN: Duration = Duration::from_secs(10);
+
+/// How long a killed service may take to be gone.
+const KILLED: Duration = Duration::from_secs(5);
+
+/// What is to be taken away for a job.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
+pub struct Plan {
+    /// Whether the node's domain is this job's: service, map, channel and state.
+    pub domain: bool,
+    /// Which channel is to be removed.
+    pub channel: Option<u32>,
+    /// Its leases.
+    #[serde(serialize_with = "names")]
+    pub leases: Vec<Holder>,
+}
+
+/// Something that was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "did", rename_all = "snake_case")]
+pub enum Did {
+    /// The service was stopped.
+    Stopped {
+        /// How.
+        how: Stopped,
+    },
+    /// The node map is empty and the keys of the job are reset.
+    Emptied {
+        /// Where the node map is.
+        map: PathBuf,
+    },
+    /// A channel was removed.
+    RemovedChannel {
+        /// Its number.
+        number: u32,
+    },
+    /// A lease was given back.
+    GaveBack {
+        /// Whose.
+        holder: String,
+    },
+    /// The state was forgotten.
+    Forgot,
+}
+
+/// Something that could not be done.
+#[derive(Debug, Error)]
+pub enum Problem {
+    /// There was no turn.
+    #[error("another script is at work on this node")]
+    Turn(#[from] LockError),
+    /// The leases cannot be read or given back.
+    #[error("the node's lease cannot be given back")]
+    Lease(#[from] LeaseError),
+    /// The service runs still.
+    #[error("the service cannot be stopped")]
+    Stop(#[source] SystemdError),
+    /// Its files cannot be written.
+    #[error("the service's files cannot be reset")]
+    Files(#[from] FilesError),
+    /// The channel is there still.
+    #[error("the job's channel cannot be removed")]
+    Channel(#[from] ChannelError),
+    /// The state is there still.
+    #[error("the state of the job's domain cannot be removed")]
+    State(#[from] JobDomainError),
+}
+
+/// What an epilog did.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// What was to be done.
+    pub plan: Plan,
+    /// What was.
+    pub did: Vec<Did>,
+    /// What was not.
+    pub problems: Vec<Problem>,
+}
+
+/// What there is to take away for `me`. `domain` is the state of the node's domain, if it can be read.
+pub fn plan(me: &JobName, domain: Option<&JobDomain>, leases: &[Lease], operator: &Operator) -> Plan {
+    let is_mine = |run: &str| match &me.run {
+        Some(Run::Sluid(sluid)) => run == sluid,
+        // The count of a requeued job's next run may be told to the epilog of this one.
+        Some(Run::Restart(_)) | None => true,
+    };
+    let my_run = |holder: &Holder| holder.as_str().split_once('.').is_some_and(|(_, run)| is_mine(run));
+    let leases: Vec<Holder> = leases
+        .iter()
+        .map(|lease| lease.holder.clone())
+        .filter(|holder| job_of(holder) == Some(me.job) && my_run(holder))
+        .collect();
+    let channel_by_policy = || match operator.channels.channels {
+        Channels::PerJob => Some(own_channel(me.job, operator.channels.count)),
+        Channels::Channel0 | Channels::Switch | Channels::Off => None,
+    };
+    match domain {
+        Some(domain) if domain.job == me.job && is_mine(&domain.run) => {
+            let channel = domain.channel.as_ref().filter(|channel| channel.removed_after);
+            Plan { domain: true, channel: channel.map(|channel| channel.number), leases }
+        }
+        // Another job's: it must not be touched.
+        Some(_) => Plan { domain: false, channel: None, leases },
+        None if leases.is_empty() => Plan::default(),
+        None => Plan { domain: true, channel: channel_by_policy(), leases },
+    }
+}
+
+/// Takes away what belongs to the job.
+pub async fn run<S: ServiceManager>(
+    me: &JobName,
+    operator: &Operator,
+    manager: &mut S,
+    clock: Clock,
+) -> Report {
+    let budget = Budget::new(clock.now(), operator.epilog_budget);
+    let mut report = Report::default();
+    let turn = match lock::turn(&operator.files.run, budget.step(clock.now(), TURN)).await {
+        Ok(turn) => turn,
+        Err(error) => {
+            report.problems.push(error.into());
+            return report;
+        }
+    };
+    let file = JobDomainFile::within(&operator.files.state);
+    let state = file.read().unwrap_or_default();
+    let leases = Leases::at(operator.files.leases());
+    match leases.held() {
+        Ok(held) => report.plan = plan(me, state.as_ref(), &held, operator),
+        Err(error) => report.problems.push(error.into()),
+    }
+    if report.plan.domain {
+        let asked = budget.step(clock.now(), operator.prolog.stop);
+        take_away(operator, manager, Patience { asked, killed: KILLED }, &mut report).await;
+    }
+    if report.problems.is_empty() {
+        forget(&file, &leases, &mut report);
+    }
+    drop(turn);
+    report
+}
+
+/// Service, map and channel.
+pub(crate) async fn take_away<S: ServiceManager>(
+    operator: &Operator,
+    manager: &mut S,
+    patience: Patience,
+    report: &mut Report,
+) {
+    match manager.stop(patience).await {
+        Ok(how) => report.did.push(Did::Stopped { how }),
+        // Uninstalled since: nothing runs.
+        Err(SystemdError::NotFound { .. }) => {}
+        Err(error) => report.problems.push(Problem::Stop(error)),
+    }
+    match empty(operator) {
+        Ok(map) => report.did.push(Did::Emptied { map }),
+        Err(error) => report.problems.push(error.into()),
+    }
+    let folder = channel::Channels::at(&operator.channels.directory);
+    let channel = report.plan.channel.and_then(|number| Channel::new(number).ok());
+    match channel.map(|channel| folder.remove(channel).map(|_| channel.number())) {
+        Some(Ok(number)) => report.did.push(Did::RemovedChannel { number }),
+        Some(Err(error)) => report.problems.push(error.into()),
+        None => {}
+    }
+}
+
+/// Empties the node map, so that a service that is started by accident forms no domain, and resets the keys of the job.
+fn empty(operator: &Operator) -> Result<PathBuf, FilesError> {
+    let policy = &operator.service;
+    let file = map::read_config(&policy.config)?;
+    map::configure(&policy.config, &file, &map::settings_without_job(policy))?;
+    let path = map::map_path(policy, &file);
+    map::write_map(&path, "")?;
+    Ok(path)
+}
+
+/// State and leases: last, because they say whose the rest is.
+pub(crate) fn forget(file: &JobDomainFile, leases: &Leases, report: &mut Report) {
+    if report.plan.domain {
+        match file.remove() {
+            Ok(()) => report.did.push(Did::Forgot),
+            Err(error) => report.problems.push(error.into()),
+        }
+    }
+    for holder in report.plan.leases.clone() {
+        match leases.give_back(&holder) {
+            Ok(_) => report.did.push(Did::GaveBack { holder: holder.as_str().to_owned() }),
+            Err(error) => report.problems.push(error.into()),
+        }
+    }
+}
+
+impl fmt::Display for Did {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Did::Stopped { how: Stopped::Before } => f.write_str("the service did not run"),
+            Did::Stopped { how: Stopped::Gracefully } => f.write_str("the service has stopped"),
+            Did::Stopped { how: Stopped::Killed { after_ms } } => write!(
+                f,
+                "the service did not stop within {after_ms} ms and was killed: fabric memory of this node may be blocked \
+                 until it runs again"
+            ),
+            Did::Stopped { how: Stopped::KilledBySystemd } => f.write_str(
+                "systemd killed the service, whose unit allows less time than prolog.stop: fabric memory of this node may be \
+                 blocked until it runs again",
+            ),
+            Did::Emptied { map } => write!(f, "{} is empty", map.display()),
+            Did::RemovedChannel { number } => write!(f, "IMEX channel {number} is removed"),
+            Did::GaveBack { holder } => write!(f, "lease {holder} is given back"),
+            Did::Forgot => f.write_str("the state of the job's domain is forgotten"),
+        }
+    }
+}
+
+fn names<S: serde::Serializer>(holders: &[Holder], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(holders.iter().map(Holder::as_str))
+}

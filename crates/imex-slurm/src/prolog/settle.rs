@@ -1,0 +1,242 @@
+//! The steps of the service: stopping that of the job before, starting this job's, waiting until its domain is UP, and
+//! saying who is at fault if it does not come UP.
+
+use std::time::Duration;
+
+use imex_config::operator::{Innocent, Provider, Tie as TiePolicy};
+use imex_core::{Moment, NodeMap};
+use imex_host::systemd::{JobFailure, Patience, Stopped, SystemdError};
+use tokio::time::{sleep, timeout};
+
+use super::{Ended, Prolog, PrologError, Step};
+use crate::blame::{self, Judgement, Verdict};
+use crate::clock::Clock;
+use crate::eyes::{Blind, Eyes};
+use crate::job_domain::{JobDomain, Stage};
+use crate::joblog::Level;
+use crate::machine::Machine;
+use crate::map;
+use crate::outcome::Ending;
+use crate::service::{self, ServiceManager};
+use crate::view::View;
+
+/// How long a killed service may take to be gone. The kernel takes its memory back, which takes no second.
+const KILLED: Duration = Duration::from_secs(5);
+
+/// How often it is looked at whether the service still runs. One that fails while it starts is told at once.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How long the last look at the domain may take: a daemon gives its peers one second for their rows, and the way there and
+/// back takes a little.
+const LAST_LOOK: Duration = Duration::from_millis(1_300);
+
+/// How long the service manager may take to tell how the service fares.
+const ASK: Duration = Duration::from_secs(2);
+
+/// How waiting ends.
+#[derive(Debug)]
+enum Settled {
+    Up(View),
+    Overdue,
+}
+
+impl<M, S, F, E> Prolog<'_, M, S, F>
+where
+    M: Machine,
+    S: ServiceManager,
+    F: Fn(&str) -> E,
+    E: Eyes,
+{
+    /// Stops the service, whosever it was. Killing it is the last step, because it blocks fabric memory on the node.
+    pub(super) async fn stop(&mut self) -> Result<(), PrologError> {
+        let begun = self.spent_ms();
+        let asked = self.budget.step(self.clock.now(), self.site.operator.prolog.stop);
+        let stopped = self.site.manager.stop(Patience { asked, killed: KILLED }).await;
+        let stopped = stopped.map_err(PrologError::Stop)?;
+        self.record.note("stopped", &stopped);
+        if let Stopped::Killed { .. } | Stopped::KilledBySystemd = stopped {
+            let text = "the service did not stop in time and was killed: fabric memory of this node may be blocked until the \
+                        service runs again";
+            self.say(Level::Warn, text);
+        }
+        self.done(Step::Stop, begun);
+        Ok(())
+    }
+
+    /// Writes the node map and the keys of the job.
+    pub(super) fn files(&mut self, domain: &JobDomain, map: &NodeMap) -> Result<(), PrologError> {
+        let begun = self.spent_ms();
+        let policy = &self.site.operator.service;
+        let file = map::read_config(self.config_path())?;
+        let settings = map::settings(policy, self.context.job, &self.context.token(), &file);
+        let configured = map::configure(self.config_path(), &file, &settings)?;
+        let written = map::write_map(&map::map_path(policy, &file), &map::text(map))?;
+        self.record.note("settings", &settings);
+        self.record.note("written", &(configured, written));
+        self.state_file().write(domain)?;
+        self.done(Step::Files, begun);
+        Ok(())
+    }
+
+    /// Starts the service and waits until the domain is UP, the service has ended, or the time is over.
+    pub(super) async fn settle(
+        &mut self,
+        domain: &mut JobDomain,
+        map: &NodeMap,
+    ) -> Result<Ended, PrologError> {
+        let begun = self.spent_ms();
+        let text = format!(
+            "starting {}, waiting for {} nodes for at most {} ms",
+            domain.unit,
+            map.len(),
+            self.left_ms()
+        );
+        self.say(Level::Info, &text);
+        let mut eyes = (self.site.eyes)(&self.own_entry(map, domain));
+        let until = self.budget.last_wait();
+        let (clock, after, provider) = (self.clock, self.site.after, self.site.operator.service.provider);
+        let watched = Watched { clock, until, provider, started: || after(Step::Start) };
+        let settled = wait(&mut self.site.manager, &mut eyes, map, watched).await;
+        self.done(Step::Settle, begun);
+        let ended = match settled {
+            Ok(Settled::Up(view)) => Ok(self.is_up(&view)),
+            Ok(Settled::Overdue) => {
+                let names: Vec<String> = domain.members.iter().map(|member| member.node.clone()).collect();
+                self.blame(&mut eyes, map, &names).await
+            }
+            Err(error) => Err(error),
+        };
+        self.conclude(domain, ended)
+    }
+
+    fn is_up(&mut self, view: &View) -> Ended {
+        self.record.note("verdict", &Verdict::Up);
+        let versions: Vec<&str> = view.members.iter().map(|member| member.version.as_str()).collect();
+        self.record.note("versions", &versions);
+        let (nodes, ms) = (view.members.len(), self.spent_ms());
+        let message = format!(
+            "the domain is UP: all {} links of its {nodes} nodes are connected, after {ms} ms",
+            nodes * nodes
+        );
+        Ended { ending: Ending::Up, message }
+    }
+
+    /// Looks a last time, and says who is at fault.
+    async fn blame(&mut self, eyes: &mut E, map: &NodeMap, names: &[String]) -> Result<Ended, PrologError> {
+        let view = eyes.look(LAST_LOOK).await?;
+        if !view.has_members(map.iter().map(|(_, entry)| entry)) {
+            return Err(Blind::OtherMap { found: view.members.len(), expected: map.len() }.into());
+        }
+        let judgement = blame::judge(&view);
+        let told = blame::text::describe(&view, &judgement, names);
+        self.note_judgement(&view, &judgement);
+        for line in &told.lines {
+            self.say(Level::Warn, line);
+        }
+        let policy = &self.site.operator.prolog;
+        let ending = match (judgement.verdict, policy.innocent, policy.tie) {
+            (Verdict::Up, _, _) => return Ok(self.is_up(&view)),
+            (Verdict::AtFault, _, _) => Ending::AtFault,
+            (Verdict::Tied, _, TiePolicy::Fail) => Ending::Tied,
+            (Verdict::Tied, _, TiePolicy::Pass) => Ending::PassedTie,
+            (Verdict::Innocent, Innocent::Pass, _) => Ending::PassedInnocent,
+            (Verdict::Innocent, Innocent::Fail, _) => Ending::Innocent,
+            (Verdict::Unexplained, _, _) => Ending::Unexplained,
+        };
+        match ending.is_success() {
+            true => Ok(Ended { ending, message: told.summary }),
+            false => Err(PrologError::NotUp { ending, told: told.summary }),
+        }
+    }
+
+    fn note_judgement(&mut self, view: &View, judgement: &Judgement) {
+        self.record.note("verdict", &judgement.verdict);
+        self.record.note("standings", &judgement.standings);
+        let letters = view.members.iter().map(|member| {
+            let letters = member.links.iter().map(|cell| cell.state.letter());
+            letters.collect::<Vec<_>>().join(" ")
+        });
+        self.record.note("matrix", &letters.collect::<Vec<_>>());
+        self.record
+            .note("states", &view.members.iter().map(|member| member.state.word()).collect::<Vec<_>>());
+    }
+
+    /// Writes down what came of it, for tasks and for whoever looks.
+    fn conclude(
+        &mut self,
+        domain: &mut JobDomain,
+        ended: Result<Ended, PrologError>,
+    ) -> Result<Ended, PrologError> {
+        let begun = self.spent_ms();
+        let (stage, reason) = match &ended {
+            Ok(Ended { ending: Ending::Up, .. }) => (Stage::Up, None),
+            Ok(ended) => (Stage::Failed, Some(ended.message.clone())),
+            Err(error) => (Stage::Failed, Some(imex_config::chain(error))),
+        };
+        domain.stage = stage;
+        domain.reason = reason;
+        let written = self.state_file().write(domain);
+        self.done(Step::Verdict, begun);
+        match (ended, written) {
+            // Without the state no task would be let in.
+            (Ok(_), Err(error)) => Err(error.into()),
+            (ended, _) => ended,
+        }
+    }
+}
+
+/// What a wait is measured by.
+struct Watched<F> {
+    clock: Clock,
+    until: Moment,
+    provider: Provider,
+    started: F,
+}
+
+/// Starts the service and waits.
+async fn wait<S: ServiceManager, E: Eyes, F: Fn()>(
+    manager: &mut S,
+    eyes: &mut E,
+    map: &NodeMap,
+    watched: Watched<F>,
+) -> Result<Settled, PrologError> {
+    let left = watched.until.since(watched.clock.now());
+    let lives = async {
+        let error = start_and_watch(manager, left, &watched).await;
+        Err::<Settled, PrologError>(error)
+    };
+    let waited = timeout(left, async {
+        tokio::select! {
+            up = eyes.until_up(map) => up.map(Settled::Up).map_err(PrologError::Blind),
+            ended = lives => ended,
+        }
+    });
+    waited.await.unwrap_or(Ok(Settled::Overdue))
+}
+
+/// Starts the service and looks after it; ends only when it has ended.
+async fn start_and_watch<S: ServiceManager, F: Fn()>(
+    manager: &mut S,
+    left: Duration,
+    watched: &Watched<F>,
+) -> PrologError {
+    match manager.start(left).await {
+        Ok(_) | Err(SystemdError::Overdue { .. }) => {}
+        Err(error @ SystemdError::Job { end: JobFailure::Failed, .. }) => {
+            return match manager.facts(ASK).await {
+                Ok(facts) => PrologError::ServiceEnded { how: service::how(&facts, watched.provider) },
+                Err(_) => PrologError::Start(error),
+            };
+        }
+        Err(error) => return PrologError::Start(error),
+    }
+    (watched.started)();
+    loop {
+        sleep(LOOK).await;
+        if let Ok(facts) = manager.facts(ASK).await
+            && let Some(how) = service::ended(&facts, watched.provider)
+        {
+            return PrologError::ServiceEnded { how };
+        }
+    }
+}
