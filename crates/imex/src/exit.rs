@@ -74,6 +74,34 @@ pub enum Exit {
     TopologyBusy,
     /// The node could not take the map that the topology asks for.
     NotFollowed,
+    /// The environment is not that of a job's script.
+    JobContext,
+    /// The machine, its fabric or its service is not fit for the job.
+    NodeUnfit,
+    /// Another job, or somebody else, uses the node's domain.
+    DomainInUse,
+    /// The job's channel cannot be had.
+    NoChannel,
+    /// The members of the job's domain, or their addresses, cannot be found out.
+    MembersUnknown,
+    /// A file of the service, or of the state of the job's domain, cannot be written.
+    FilesUnwritable,
+    /// This node's service does not stop, start or answer.
+    ServiceFailed,
+    /// The domain is not UP, and this node is at fault.
+    AtFault,
+    /// The domain is not UP, and nobody can tell which side is at fault.
+    Tied,
+    /// The domain is not UP, another node is at fault, and policy says that this one fails too.
+    OtherAtFault,
+    /// The domain is not UP, and nothing shows why.
+    Unexplained,
+    /// Slurm ended the script before it was done.
+    Terminated,
+    /// Something that the prolog made could not be taken away.
+    NotTakenAway,
+    /// The job's domain is not UP, so that its task must not start.
+    TaskRefused,
     /// A member did not prove who it is, or does not accept this node's proof.
     Unauthenticated,
     /// Slurm's settings have errors.
@@ -140,6 +168,20 @@ impl Exit {
         (Exit::RollbackUnconfirmed, "nor was the one before confirmed; its file is back"),
         (Exit::TopologyBusy, "another process changes the same file"),
         (Exit::NotFollowed, "the node could not take its new map"),
+        (Exit::JobContext, "the environment is not that of a job's script"),
+        (Exit::NodeUnfit, "the node or its service is not fit for the job"),
+        (Exit::DomainInUse, "the node's domain is in use by somebody else"),
+        (Exit::NoChannel, "the job's channel cannot be had"),
+        (Exit::MembersUnknown, "the domain's members or their addresses cannot be found out"),
+        (Exit::FilesUnwritable, "a file of the service or of the job's state cannot be written"),
+        (Exit::ServiceFailed, "this node's service does not stop, start or answer"),
+        (Exit::AtFault, "the domain is not UP and this node is at fault"),
+        (Exit::Tied, "the domain is not UP and nobody can tell which side is at fault"),
+        (Exit::OtherAtFault, "the domain is not UP, another node is at fault, and prolog.innocent is fail"),
+        (Exit::Unexplained, "the domain is not UP and nothing shows why"),
+        (Exit::Terminated, "Slurm ended the script before it was done"),
+        (Exit::NotTakenAway, "something of the job could not be taken away"),
+        (Exit::TaskRefused, "the job's domain is not UP, so that its task must not start"),
         (Exit::SlurmErrors, "Slurm's settings have errors"),
         (Exit::SlurmWarnings, "Slurm's settings have warnings, and no errors"),
         (Exit::SlurmUnreadable, "Slurm's settings cannot be read"),
@@ -192,6 +234,20 @@ impl Exit {
             Exit::RollbackUnconfirmed => 53,
             Exit::TopologyBusy => 54,
             Exit::NotFollowed => 55,
+            Exit::JobContext => 70,
+            Exit::NodeUnfit => 71,
+            Exit::DomainInUse => 72,
+            Exit::NoChannel => 73,
+            Exit::MembersUnknown => 74,
+            Exit::FilesUnwritable => 75,
+            Exit::ServiceFailed => 76,
+            Exit::AtFault => 77,
+            Exit::Tied => 78,
+            Exit::OtherAtFault => 79,
+            Exit::Unexplained => 80,
+            Exit::Terminated => 81,
+            Exit::NotTakenAway => 82,
+            Exit::TaskRefused => 83,
             Exit::SlurmErrors => 90,
             Exit::SlurmWarnings => 91,
             Exit::SlurmUnreadable => 92,

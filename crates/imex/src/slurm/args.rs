@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::builder::PossibleValue;
+use clap::{Args, Subcommand, ValueEnum};
 use imex_config::operator::DEFAULT_OPERATOR;
+use imex_slurm::prolog::Step;
 
 use crate::cli::timeout;
 use crate::exit::Exit;
@@ -25,6 +27,17 @@ pub(crate) struct SlurmArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum SlurmCommand {
+    /// Form this node's domain for the job that is about to start: Slurm's Prolog
+    ///
+    /// It ends well only when every ordered pair of the domain's members is connected, or when there is nothing to form,
+    /// or when another node is at fault. What it did is in the job's log and in a record.
+    #[command(after_help = Exit::help())]
+    Prolog(PrologArgs),
+    /// Take away what the prolog made for a job: Slurm's Epilog
+    ///
+    /// It may run any number of times, for a job that never had a prolog, and after a reboot.
+    #[command(after_help = Exit::help())]
+    Epilog(ScriptArgs),
     /// Print the lines that slurm.conf needs, and what each really means
     ///
     /// The time-outs follow from the budgets in openimex.toml. The scripts that the lines name are those of dist/slurm.
@@ -36,6 +49,48 @@ pub(crate) enum SlurmCommand {
     /// rules.
     #[command(after_help = Exit::help())]
     Check(CheckArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PrologArgs {
+    #[command(flatten)]
+    pub(crate) script: ScriptArgs,
+    /// Be killed after this step. For tests of what a killed prolog leaves behind
+    #[arg(long, value_name = "STEP", hide = true)]
+    pub(crate) stop_after: Option<StepArg>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ScriptArgs {
+    /// How domains are made on this node
+    #[arg(short = 'c', long, value_name = "FILE", default_value = DEFAULT_OPERATOR)]
+    pub(crate) config: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A [`Step`] by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StepArg(pub(crate) Step);
+
+impl ValueEnum for StepArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [StepArg; Step::ALL.len()] = {
+            let mut all = [StepArg(Step::Applicable); Step::ALL.len()];
+            let mut place = 0;
+            while place < all.len() {
+                all[place] = StepArg(Step::ALL[place]);
+                place += 1;
+            }
+            all
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.word()))
+    }
 }
 
 #[derive(Clone, Debug, Args)]
@@ -86,6 +141,8 @@ impl SlurmCommand {
     /// If the answer is to be JSON.
     pub(crate) fn json(&self) -> bool {
         match self {
+            SlurmCommand::Prolog(args) => args.script.json,
+            SlurmCommand::Epilog(args) => args.json,
             SlurmCommand::Settings(args) => args.json,
             SlurmCommand::Check(args) => args.json,
         }
