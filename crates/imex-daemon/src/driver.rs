@@ -261,7 +261,10 @@ impl Driver {
             },
             PeerEvent::Arrived(arrival) => self.take_arrival(arrival, now),
             PeerEvent::LookedUp { peer, found } => self.book.learn(peer, found, now),
-            PeerEvent::Stranger(counter) => self.stats.count(counter),
+            PeerEvent::Stranger { counter, from } => {
+                self.stats.count(counter);
+                self.notes.stranger(counter, from, now);
+            }
             PeerEvent::Closed { stream, why } => self.take_closed(stream, why, now),
         }
         now

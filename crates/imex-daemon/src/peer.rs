@@ -6,6 +6,7 @@
 pub(crate) mod accept;
 pub(crate) mod addresses;
 pub(crate) mod dial;
+mod lobby;
 
 use std::net::IpAddr;
 
@@ -29,7 +30,12 @@ pub(crate) enum PeerEvent {
     /// Somebody dialled this daemon and introduced itself.
     Arrived(Arrival),
     /// A connection came to nothing before an introduction.
-    Stranger(Counter),
+    Stranger {
+        /// What is counted.
+        counter: Counter,
+        /// Where it came from.
+        from: IpAddr,
+    },
     /// A host name was looked up for a dial; empty if it does not resolve.
     LookedUp {
         /// Whose name.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use imex_config::settings::Process;
 use imex_config::{Loaded, Problems, Security, Settings, chain};
 use imex_core::{Hello, Machine, NodeId, machine};
+use imex_wire::LinkLimits;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getppid};
@@ -25,7 +26,7 @@ use crate::limits;
 use crate::logging::{self, Logging};
 use crate::notify::Notifier;
 use crate::peer::Outlet;
-use crate::peer::accept::Door;
+use crate::peer::accept::{Door, Reception};
 use crate::peer::addresses::AddressBook;
 use crate::peer::dial::{Dialler, LOOK_UPS};
 use crate::persist::{PersistFile, Recalled};
@@ -149,7 +150,14 @@ impl Start<'_> {
         let dialler = Dialler::new(settings, book.shape(), introduced, outlet.clone());
         let (desk, publication) = Desk::open(unstarted(&hello, &settings.map), machine.domain());
         let command_service = tokio::spawn(listeners.serve(Arc::new(desk)));
-        tokio::spawn(Door::new(listener, settings.map.len(), self.fence.clone(), outlet.clone()).keep());
+        let reception = Reception {
+            fence: self.fence.clone(),
+            neighbours: book.neighbours(),
+            hello: Arc::clone(&hello),
+            limits: LinkLimits::for_nodes(settings.map.len()),
+            outlet: outlet.clone(),
+        };
+        tokio::spawn(Door::new(listener, settings.map.len(), reception).keep());
         echo::links(settings);
         let parts = Parts {
             machine,

@@ -40,6 +40,8 @@ pub(crate) enum Counter {
     RefusedAddressUnknown,
     /// A connection did not authenticate; before any hello.
     StrangersUnauthenticated,
+    /// A connection was closed at once: it has to prove who it is, and comes from an address that is no node's.
+    StrangersForeign,
     /// A connection said nothing in time.
     StrangersSilent,
     /// A connection ended before it said anything.

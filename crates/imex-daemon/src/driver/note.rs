@@ -4,9 +4,11 @@
 //! (reference, chapter on logs).
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
 
 use imex_core::action::{CleanUpReason, Note};
-use imex_core::{Cause, CauseClass, InstanceId, NodeId, NodeMap};
+use imex_core::{Cause, CauseClass, InstanceId, Moment, NodeId, NodeMap};
 
 use crate::stats::{Counter, Stats};
 
@@ -16,6 +18,9 @@ const MAP_MISMATCH: &str = "Node configuration mapping mismatch";
 /// How many refusals are written in one run of the daemon, so that whoever reaches the port cannot fill the log by
 /// giving ever new reasons. The statistics count all.
 const REFUSALS: u32 = 1000;
+
+/// The least time between two lines about strangers of one kind: a flood is one line a minute and a number.
+const STRANGERS_GAP: Duration = Duration::from_secs(60);
 
 /// Where refusals of nodes that the map does not have are remembered, all together.
 const STRANGER: NodeId = NodeId::new(u16::MAX);
@@ -27,12 +32,21 @@ pub(super) struct NoteLog {
     // Why each node of the map was last refused, and everybody else: a refused peer comes again every few seconds.
     refused: BTreeMap<NodeId, Cause>,
     refusals: u32,
+    // By what they did: at most one entry per counter.
+    strangers: BTreeMap<Counter, Strangers>,
+}
+
+/// What was written of strangers of one kind.
+#[derive(Clone, Copy, Debug)]
+struct Strangers {
+    written: Moment,
+    since: u64,
 }
 
 impl NoteLog {
     /// For a map.
     pub(super) fn new(map: NodeMap) -> Self {
-        NoteLog { map, refused: BTreeMap::new(), refusals: 0 }
+        NoteLog { map, refused: BTreeMap::new(), refusals: 0, strangers: BTreeMap::new() }
     }
 
     /// Records a note and counts what is counted of notes.
@@ -73,6 +87,47 @@ impl NoteLog {
                     "This process did not run for {seconds} s; the silence of the others in that time is not held against them"
                 );
             }
+        }
+    }
+
+    /// Records that somebody came to nothing before the core heard of it, where that is worth a line.
+    pub(super) fn stranger(&mut self, counter: Counter, from: IpAddr, now: Moment) {
+        let what = match counter {
+            Counter::RefusedUnproven => "Refused a node whose credential does not prove that it is one",
+            Counter::RefusedAddressUnknown | Counter::StrangersForeign => {
+                "Refused a connection from an address that is not in the node map"
+            }
+            Counter::StrangersUnauthenticated => "A connection did not authenticate",
+            Counter::StrangersTurnedAway => {
+                "Closed a connection: too many wait without having introduced themselves"
+            }
+            Counter::AdmittedHellos
+            | Counter::RefusedVersion
+            | Counter::RefusedMap
+            | Counter::RefusedNotAtItsAddress
+            | Counter::RefusedOtherDomain
+            | Counter::RefusedEndedInstance
+            | Counter::RefusedLeaving
+            | Counter::StrangersSilent
+            | Counter::StrangersEnded
+            | Counter::StrangersMalformed
+            | Counter::Violations
+            | Counter::IgnoredNotices
+            | Counter::CleanUps
+            | Counter::AcceptFailures => return,
+        };
+        let written = self.strangers.get(&counter).copied();
+        if let Some(known) = self.strangers.get_mut(&counter)
+            && now.since(known.written) < STRANGERS_GAP
+        {
+            known.since += 1;
+            return;
+        }
+        let more = written.map_or(0, |known| known.since);
+        self.strangers.insert(counter, Strangers { written: now, since: 0 });
+        match more {
+            0 => tracing::warn!(%from, "{what}"),
+            more => tracing::warn!(%from, "{what}, and {more} more since the last line about such"),
         }
     }
 

@@ -1,68 +1,76 @@
 //! Taking in those who dial this daemon, with a bound on everything that a stranger can hold.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use imex_config::chain;
-use imex_core::{NodeId, Refusal};
-use imex_wire::{AcceptError, Incoming, LinkLimits};
+use imex_core::{Hello, NodeId, Refusal};
+use imex_wire::{AcceptError, Credential, Incoming, LinkLimits};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
+use super::addresses::{Neighbours, Whereabouts};
+use super::lobby::{Lobby, Origin};
 use super::{Arrival, Outlet, PeerEvent};
-use crate::fence::{AuthError, Fence};
+use crate::fence::{AuthError, Fence, Session};
 use crate::stats::Counter;
 
 /// How many accepted connections there may be besides one per node of the map: restarted peers whose old connection
 /// is not yet gone, and strangers. One more is closed at once; a peer tries again.
 pub(crate) const SPARE_CONNECTIONS: usize = 32;
 
-/// How many connections of one address may be without an introduction at once. A peer needs one, and one more when it
-/// was restarted; with this no single machine fills the spare places.
-const UNINTRODUCED_PER_SOURCE: usize = 8;
+/// How long a newcomer is kept waiting for the place of somebody who was put out: until its task has been dropped.
+const PLACE_DEADLINE: Duration = Duration::from_millis(50);
 
 /// How long the listener rests when a connection could not be accepted for want of descriptors or memory: the condition
 /// lasts, and the waiting connection would be reported again at once.
 const REST: Duration = Duration::from_millis(100);
 
-/// The listener for peers, and who came lately.
+/// The listener for peers, and who waits at it.
 #[derive(Debug)]
 pub(crate) struct Door {
     listener: TcpListener,
     reception: Arc<Reception>,
     places: Arc<Semaphore>,
-    sources: BTreeMap<IpAddr, Arc<Semaphore>>,
+    lobby: Lobby,
     serial: u32,
 }
 
 /// What everybody who comes needs.
 #[derive(Debug)]
-struct Reception {
-    fence: Fence,
-    limits: LinkLimits,
-    outlet: Outlet,
+pub(crate) struct Reception {
+    /// What stands between TCP and HTTP/2.
+    pub(crate) fence: Fence,
+    /// Who is expected.
+    pub(crate) neighbours: Neighbours,
+    /// This daemon.
+    pub(crate) hello: Arc<Hello>,
+    /// Bounds of what a peer may send.
+    pub(crate) limits: LinkLimits,
+    /// Where it goes.
+    pub(crate) outlet: Outlet,
 }
 
 /// What an accepted connection holds until it has introduced itself.
 struct Ticket {
     serial: u32,
     from: IpAddr,
+    origin: Origin,
     place: OwnedSemaphorePermit,
-    _of_source: OwnedSemaphorePermit,
 }
 
 impl Door {
     /// A door for a map of `nodes` nodes.
-    pub(crate) fn new(listener: TcpListener, nodes: usize, fence: Fence, outlet: Outlet) -> Self {
+    pub(crate) fn new(listener: TcpListener, nodes: usize, reception: Reception) -> Self {
         Door {
             listener,
-            reception: Arc::new(Reception { fence, limits: LinkLimits::for_nodes(nodes), outlet }),
+            reception: Arc::new(reception),
             places: Arc::new(Semaphore::new(nodes + SPARE_CONNECTIONS)),
-            sources: BTreeMap::new(),
+            lobby: Lobby::default(),
             serial: 0,
         }
     }
@@ -71,32 +79,46 @@ impl Door {
     pub(crate) async fn keep(mut self) {
         loop {
             match self.listener.accept().await {
-                Ok((stream, from)) => self.receive(stream, from).await,
+                Ok((stream, from)) => self.receive(stream, from.ip().to_canonical()).await,
                 Err(error) => self.rest(&error).await,
             }
         }
     }
 
-    async fn receive(&mut self, stream: TcpStream, from: SocketAddr) {
-        let Some(ticket) = self.admit(from.ip().to_canonical()) else {
-            drop(stream);
-            tracing::debug!(%from, "Closed a connection: too many have not introduced themselves");
-            self.reception.outlet.put(PeerEvent::Stranger(Counter::StrangersTurnedAway)).await;
-            return;
+    async fn receive(&mut self, stream: TcpStream, from: IpAddr) {
+        let origin = match self.reception.neighbours.whereabouts(from) {
+            Whereabouts::Node | Whereabouts::Unknown => Origin::Node,
+            Whereabouts::Foreign => Origin::Foreign,
         };
-        tokio::spawn(Arc::clone(&self.reception).receive(stream, ticket));
-    }
-
-    fn admit(&mut self, from: IpAddr) -> Option<Ticket> {
-        // Only sources with an open connection are kept, of which there are at most as many as places.
-        self.sources.retain(|_, open| open.available_permits() < UNINTRODUCED_PER_SOURCE);
-        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
-        let source = self.sources.entry(from);
-        let source = source.or_insert_with(|| Arc::new(Semaphore::new(UNINTRODUCED_PER_SOURCE)));
-        let of_source = Arc::clone(source).try_acquire_owned().ok()?;
+        // Whoever has to prove something need not begin where nobody is expected from.
+        if origin == Origin::Foreign && !self.reception.fence.is_open() {
+            drop(stream);
+            return self.reception.count(Counter::StrangersForeign, from).await;
+        }
+        if self.lobby.make_room(from, origin) {
+            self.reception.count(Counter::StrangersTurnedAway, from).await;
+        }
+        let Some(place) = self.place().await else {
+            drop(stream);
+            return self.reception.count(Counter::StrangersTurnedAway, from).await;
+        };
         // Billions of connections later the first of them are long closed.
         self.serial = self.serial.wrapping_add(1);
-        Some(Ticket { serial: self.serial, from, place, _of_source: of_source })
+        let ticket = Ticket { serial: self.serial, from, origin, place };
+        let task = tokio::spawn(Arc::clone(&self.reception).receive(stream, ticket));
+        self.lobby.take(from, origin, task.abort_handle());
+    }
+
+    /// A place, if need be that of whoever has waited longest without an introduction.
+    async fn place(&mut self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+            return Some(place);
+        }
+        if !self.lobby.put_out_longest() {
+            return None;
+        }
+        let place = timeout(PLACE_DEADLINE, Arc::clone(&self.places).acquire_owned()).await;
+        place.ok()?.ok()
     }
 
     async fn rest(&self, error: &io::Error) {
@@ -104,7 +126,7 @@ impl Door {
             return;
         }
         tracing::debug!(%error, "A connection could not be accepted");
-        self.reception.outlet.put(PeerEvent::Stranger(Counter::AcceptFailures)).await;
+        self.reception.count(Counter::AcceptFailures, Ipv4Addr::UNSPECIFIED.into()).await;
         tokio::time::sleep(REST).await;
     }
 }
@@ -117,40 +139,50 @@ fn is_about_one_connection(error: &io::Error) -> bool {
 
 impl Reception {
     async fn receive(self: Arc<Self>, stream: TcpStream, ticket: Ticket) {
-        match self.introduce(stream).await {
+        let Ticket { serial, from, origin, place } = ticket;
+        match self.introduce(stream, origin).await {
             Ok(incoming) => {
-                let Ticket { serial, from, place, .. } = ticket;
                 let incoming = Box::new(incoming);
                 self.outlet.put(PeerEvent::Arrived(Arrival { serial, incoming, from, place })).await;
             }
             Err(error) => {
-                tracing::debug!(from = %ticket.from, error = %chain(&error), "A connection came to nothing");
-                self.outlet.put(PeerEvent::Stranger(error.counter())).await;
+                tracing::debug!(%from, error = %chain(&error), "A connection came to nothing");
+                self.count(error.counter(), from).await;
             }
         }
     }
 
+    async fn count(&self, counter: Counter, from: IpAddr) {
+        self.outlet.put(PeerEvent::Stranger { counter, from }).await;
+    }
+
     /// From a bare connection to a hello that may be believed as far as this node's security goes.
-    async fn introduce(&self, stream: TcpStream) -> Result<Incoming, Stranger> {
+    async fn introduce(&self, stream: TcpStream, origin: Origin) -> Result<Incoming, Stranger> {
         // Nagle's algorithm would hold every second small message back until the first is acknowledged.
         stream.set_nodelay(true).map_err(AcceptError::Socket)?;
         let secured = self.fence.accepted(stream).await.map_err(Stranger::Unauthenticated)?;
-        let (io, session) = (secured.io, secured.session);
-        let incoming = imex_wire::await_hello(io, self.limits).await?;
-        let (claimed, credential) = (incoming.hello().node(), incoming.credential());
-        let judged = session.judge(incoming.hello(), credential).await;
-        let proof = match judged {
-            Ok(()) => session.prove(claimed).await,
-            Err(error) => Err(error),
-        };
-        match proof {
+        let incoming = imex_wire::await_hello(secured.io, self.limits).await?;
+        let claimed = incoming.hello().node();
+        // Members of other domains are turned away by the core, which tells them that and nothing else.
+        let ours = incoming.hello().get().token == self.hello.get().token;
+        if origin == Origin::Foreign && ours {
+            incoming.refuse(&Refusal::AddressUnknown).await;
+            return Err(Stranger::Foreign { claimed });
+        }
+        match prove_both(&secured.session, &incoming).await {
             Ok(proof) => Ok(incoming.answering_with(proof)),
-            Err(error) => {
+            Err(source) => {
                 incoming.refuse(&Refusal::Unproven).await;
-                Err(Stranger::Unproven { claimed, source: error })
+                Err(Stranger::Unproven { claimed, source })
             }
         }
     }
+}
+
+/// That the far end is who it claims to be, and then what this node shows to it.
+async fn prove_both(session: &Session, incoming: &Incoming) -> Result<Option<Credential>, AuthError> {
+    session.judge(incoming.hello(), incoming.credential()).await?;
+    session.prove(incoming.hello().node()).await
 }
 
 /// Why a connection came to nothing before the core heard of it.
@@ -160,6 +192,8 @@ enum Stranger {
     Unauthenticated(#[source] AuthError),
     #[error(transparent)]
     NoHello(#[from] AcceptError),
+    #[error("it calls itself node {claimed}, but no node of the map has its address")]
+    Foreign { claimed: NodeId },
     #[error("it does not prove that it is node {claimed}")]
     Unproven { claimed: NodeId, source: AuthError },
 }
@@ -168,6 +202,7 @@ impl Stranger {
     fn counter(&self) -> Counter {
         match self {
             Stranger::Unauthenticated(_) => Counter::StrangersUnauthenticated,
+            Stranger::Foreign { .. } => Counter::RefusedAddressUnknown,
             Stranger::Unproven { .. } => Counter::RefusedUnproven,
             Stranger::NoHello(AcceptError::TimedOut) => Counter::StrangersSilent,
             Stranger::NoHello(AcceptError::Ended | AcceptError::Socket(_)) => Counter::StrangersEnded,

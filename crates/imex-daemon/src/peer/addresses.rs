@@ -1,7 +1,8 @@
 //! Where the nodes of the map are: addresses as written, and what host names last resolved to.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, SocketAddrV4, SocketAddrV6};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use imex_config::settings::Bind;
@@ -18,6 +19,30 @@ const NEGATIVE_FOR: Duration = Duration::from_secs(1);
 pub(crate) struct AddressBook {
     entries: Vec<Entry>,
     shape: AddressShape,
+    neighbours: Neighbours,
+}
+
+/// Which addresses are nodes', for the door. The driver loop writes it when a name resolves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Neighbours(Arc<RwLock<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// How many nodes have an address.
+    addresses: BTreeMap<IpAddr, usize>,
+    /// How many names have never resolved.
+    unresolved: usize,
+}
+
+/// What an address is to the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whereabouts {
+    /// A node's.
+    Node,
+    /// No node's.
+    Foreign,
+    /// A name that has not resolved yet may stand for it.
+    Unknown,
 }
 
 /// What an address needs besides itself to be dialled.
@@ -51,14 +76,21 @@ impl AddressBook {
         let mut book = AddressBook {
             entries: settings.addresses.iter().map(|address| Entry::new(address, shape)).collect(),
             shape,
+            neighbours: Neighbours::default(),
         };
         book.know_self(settings.node, &settings.bind);
+        book.neighbours = Neighbours::of(&book.entries);
         book
     }
 
     /// What an address needs besides itself.
     pub(crate) fn shape(&self) -> AddressShape {
         self.shape
+    }
+
+    /// Which addresses are nodes', kept in step with this book.
+    pub(crate) fn neighbours(&self) -> Neighbours {
+        self.neighbours.clone()
     }
 
     /// How to reach a node; `Unknown` too for a node that the map does not have.
@@ -77,6 +109,7 @@ impl AddressBook {
             if found.is_empty() {
                 *unknown_until = Some(now + NEGATIVE_FOR);
             } else {
+                self.neighbours.learn(known, &found);
                 *known = found;
                 *unknown_until = None;
             }
@@ -108,6 +141,47 @@ impl AddressBook {
         if let Some(Entry::Name { known, .. }) = self.entries.get_mut(node.index()) {
             known.push(bind.address.to_canonical());
         }
+    }
+}
+
+impl Neighbours {
+    fn of(entries: &[Entry]) -> Self {
+        let mut all = Known::default();
+        for entry in entries {
+            let (ips, resolved): (&[IpAddr], _) = match entry {
+                Entry::Fixed(address) => (&[address.ip()], true),
+                Entry::Name { known, .. } => (known, !known.is_empty()),
+            };
+            all.unresolved += usize::from(!resolved);
+            ips.iter().for_each(|ip| *all.addresses.entry(*ip).or_default() += 1);
+        }
+        Neighbours(Arc::new(RwLock::new(all)))
+    }
+
+    /// What an address is to the map.
+    pub(crate) fn whereabouts(&self, from: IpAddr) -> Whereabouts {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        match known.addresses.contains_key(&from) {
+            true => Whereabouts::Node,
+            false if known.unresolved > 0 => Whereabouts::Unknown,
+            false => Whereabouts::Foreign,
+        }
+    }
+
+    /// A name resolves to other addresses than before.
+    fn learn(&self, before: &[IpAddr], after: &[IpAddr]) {
+        if before == after {
+            return;
+        }
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.unresolved -= usize::from(before.is_empty());
+        after.iter().for_each(|ip| *known.addresses.entry(*ip).or_default() += 1);
+        for ip in before {
+            if let Some(nodes) = known.addresses.get_mut(ip) {
+                *nodes -= 1;
+            }
+        }
+        known.addresses.retain(|_, nodes| *nodes > 0);
     }
 }
 
@@ -178,6 +252,18 @@ mod tests {
     }
 
     #[test]
+    fn an_address_is_foreign_once_every_name_has_resolved_to_others() {
+        let mut book = book(&["10.0.0.1", "host"]);
+        let neighbours = book.neighbours();
+        let where_is = |from: &str| neighbours.whereabouts(from.parse().unwrap());
+        assert_eq!([where_is("10.0.0.1"), where_is("10.0.0.7")], [Whereabouts::Node, Whereabouts::Unknown]);
+        book.learn(NodeId::new(1), vec!["10.0.0.7".parse().unwrap()], at(0));
+        assert_eq!([where_is("10.0.0.7"), where_is("10.0.0.8")], [Whereabouts::Node, Whereabouts::Foreign]);
+        book.learn(NodeId::new(1), vec!["10.0.0.8".parse().unwrap()], at(1));
+        assert_eq!([where_is("10.0.0.7"), where_is("10.0.0.8")], [Whereabouts::Foreign, Whereabouts::Node]);
+    }
+
+    #[test]
     fn only_link_local_addresses_have_a_scope() {
         let book = book(&["fe80::1", "2001:db8::1", "10.0.0.1"]);
         let routes = [0, 1, 2].map(|node| book.route(NodeId::new(node), at(0)));
@@ -188,7 +274,9 @@ mod tests {
     fn book(entries: &[&str]) -> AddressBook {
         let shape = AddressShape { port: 50000, scope_id: 7 };
         let entry = |text: &&str| Entry::new(&text.parse().unwrap(), shape);
-        AddressBook { entries: entries.iter().map(entry).collect(), shape }
+        let entries: Vec<Entry> = entries.iter().map(entry).collect();
+        let neighbours = Neighbours::of(&entries);
+        AddressBook { entries, shape, neighbours }
     }
 
     fn at(millis: u64) -> Moment {

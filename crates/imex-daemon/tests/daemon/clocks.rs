@@ -14,7 +14,7 @@ use crate::support::Rack;
 use crate::support::namespace;
 
 #[test]
-fn the_wall_clock_is_read_in_one_file_which_serves_records_and_answers_only() {
+fn the_wall_clock_is_read_in_one_file_which_serves_records_answers_and_certificates_only() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let parts = ["imex-core", "imex-config", "imex-wire", "imex-daemon"];
     let sources: Vec<PathBuf> =
@@ -30,8 +30,8 @@ fn the_wall_clock_is_read_in_one_file_which_serves_records_and_answers_only() {
     let readers = having(&["SystemTime::", "Zoned::now", "Timestamp::now", "CLOCK_REALTIME"]);
     assert_eq!(readers, ["imex-daemon/src/clock.rs"]);
     let users = having(&["WallTime::now"]);
-    let expected =
-        ["command/desk.rs", "logging/line.rs", "logging.rs"].map(|file| format!("imex-daemon/src/{file}"));
+    let expected = ["command/desk.rs", "driver/reload.rs", "lib.rs", "logging/line.rs", "logging.rs"]
+        .map(|file| format!("imex-daemon/src/{file}"));
     assert_eq!(users, expected);
 }
 

@@ -59,9 +59,14 @@ fn a_hello_from_another_address_is_refused() {
     let rack = Rack::new(2);
     let first = rack.start(0);
     first.await_state(NodeState::Ready);
-    let answer = dial_as(&rack, 1, 5, DomainToken::default());
+    let answer = dial_as(&rack, 1, 0, DomainToken::default());
     assert!(matches!(answer, Dialled::Refused(imex_core::Refusal::NotAtItsAddress { .. })), "{answer:?}");
     first.await_log("Node configuration mapping mismatch with a connection that calls itself node 1");
+    let answer = dial_as(&rack, 1, 5, DomainToken::default());
+    assert!(matches!(answer, Dialled::Refused(imex_core::Refusal::AddressUnknown)), "{answer:?}");
+    first.await_log("Refused a connection from an address that is not in the node map");
+    let other = dial_as(&rack, 1, 5, DomainToken::new("other").unwrap());
+    assert!(matches!(other, Dialled::Refused(imex_core::Refusal::OtherDomain)), "{other:?}");
 }
 
 #[test]
