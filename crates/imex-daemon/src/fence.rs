@@ -7,6 +7,7 @@
 //!
 //! To add a kind: a variant of [`Fence`] and one of [`Session`], each with a file of its own in this folder.
 
+mod open;
 mod tls;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use open::FirstByte;
 use tls::TlsSession;
 pub(crate) use tls::{Replacement, TlsFence, problems};
 
@@ -46,8 +48,8 @@ pub(crate) struct Secured {
 /// What is known of the far end of one connection.
 #[derive(Debug)]
 pub(crate) enum Session {
-    /// Nothing.
-    Open,
+    /// Nothing but how it began.
+    Open(FirstByte),
     /// Its certificate.
     Tls(TlsSession),
 }
@@ -74,7 +76,10 @@ impl Fence {
     /// Secures a connection that this daemon made to a node of the map. It has no deadline: the core gives attempts up.
     pub(crate) async fn dialled(&self, tcp: TcpStream, peer: NodeId) -> Result<Secured, AuthError> {
         match self {
-            Fence::Open => Ok(Secured::open(tcp)),
+            Fence::Open => {
+                let (io, heard) = open::dialled(tcp);
+                Ok(Secured { io: Box::new(io), session: Session::Open(heard) })
+            }
             Fence::Tls(tls) => tls.dialled(tcp, peer).await.map(Secured::tls),
         }
     }
@@ -87,17 +92,16 @@ impl Fence {
 
     async fn receive(&self, tcp: TcpStream) -> Result<Secured, AuthError> {
         match self {
-            Fence::Open => Ok(Secured::open(tcp)),
+            Fence::Open => {
+                let io = Box::new(open::accepted(tcp).await?);
+                Ok(Secured { io, session: Session::Open(FirstByte::default()) })
+            }
             Fence::Tls(tls) => tls.accepted(tcp).await.map(Secured::tls),
         }
     }
 }
 
 impl Secured {
-    fn open(tcp: TcpStream) -> Self {
-        Secured { io: Box::new(tcp), session: Session::Open }
-    }
-
     fn tls((io, session): (imex_tls::Io, TlsSession)) -> Self {
         Secured { io: Box::new(io), session: Session::Tls(session) }
     }
@@ -108,7 +112,7 @@ impl Session {
     #[expect(clippy::unused_async, reason = "a kind may have to ask a service of the machine")]
     pub(crate) async fn prove(&self, _peer: NodeId) -> Result<Option<Credential>, AuthError> {
         match self {
-            Session::Open | Session::Tls(_) => Ok(None),
+            Session::Open(_) | Session::Tls(_) => Ok(None),
         }
     }
 
@@ -117,8 +121,8 @@ impl Session {
     #[expect(clippy::unused_async, reason = "a kind may have to ask a service of the machine")]
     pub(crate) async fn judge(&self, hello: &Hello, proof: Option<&Credential>) -> Result<(), AuthError> {
         match (self, proof) {
-            (Session::Open | Session::Tls(_), Some(_)) => Err(AuthFailure::NotOffered.into()),
-            (Session::Open, None) => Ok(()),
+            (Session::Open(_) | Session::Tls(_), Some(_)) => Err(AuthFailure::NotOffered.into()),
+            (Session::Open(_), None) => Ok(()),
             (Session::Tls(tls), None) => tls.judge(hello),
         }
     }
@@ -127,7 +131,7 @@ impl Session {
     /// connection broke before a hello came.
     pub(crate) fn objection(&self) -> Option<AuthFailure> {
         match self {
-            Session::Open => None,
+            Session::Open(heard) => open::objection(heard),
             Session::Tls(tls) => tls.objection(),
         }
     }

@@ -94,7 +94,7 @@ impl Ends {
             Ok(stream) => Secured::new(stream.into()),
             Err((error, tcp)) => {
                 let error = TlsError::of_io(&error);
-                let _ = timeout(LAST_WORDS, let_read(tcp)).await;
+                let_read(tcp).await;
                 Err(error)
             }
         }
@@ -110,9 +110,13 @@ impl Ends {
     }
 }
 
-/// Lets the far end read why it was turned away: closing while its own bytes are unread would reset the connection, and
-/// take the alert with it.
-async fn let_read(mut tcp: TcpStream) {
+/// Lets the far end read why it was turned away, for half a second at most: closing while its own bytes are unread would
+/// reset the connection, and take the alert with it.
+pub async fn let_read(tcp: TcpStream) {
+    let _ = timeout(LAST_WORDS, drain(tcp)).await;
+}
+
+async fn drain(mut tcp: TcpStream) {
     if tcp.shutdown().await.is_err() {
         return;
     }

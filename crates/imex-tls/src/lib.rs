@@ -19,7 +19,7 @@ pub mod name;
 mod session;
 
 pub use certificate::Certificate;
-pub use ends::{Ends, Kind};
+pub use ends::{Ends, Kind, let_read};
 pub use failure::TlsError;
 pub use identity::{IdentityError, Part};
 pub use judge::{Finding, judge};

@@ -11,6 +11,7 @@ mod hostile_peers;
 mod limits;
 mod logging;
 mod persistence;
+mod security;
 mod service_manager;
 mod signals;
 mod start_stop;

@@ -132,6 +132,12 @@ impl Rack {
         nodes
     }
 
+    /// Has a daemon check a node's files; returns its exit code and what it found.
+    pub(crate) fn check(&self, k: usize) -> (i32, String) {
+        let output = run(self.command(k).arg("--check"));
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+    }
+
     /// Runs a daemon that is expected not to start; returns its exit code and what it wrote to standard error.
     pub(crate) fn refused(&self, k: usize) -> (i32, String) {
         let output = run(&mut self.command(k));

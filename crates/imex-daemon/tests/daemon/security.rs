@@ -1,0 +1,221 @@
+//! The proof of the fence: kinds of security × {good, each failure} × {start, running, reload}, on eight real daemons.
+//!
+//! One node, [`FAULTY`], gets one thing wrong; the table says what every cell of the connectivity table becomes, and what
+//! the operator is told. To add a kind of security: a [`Mode`] with its faults in a file of its own, and a test here.
+
+mod none;
+mod tls;
+
+use imex_core::{DomainState, NodeState};
+use nix::sys::signal::Signal;
+
+use crate::support::{Node, Rack, eventually};
+
+/// How many daemons.
+pub(crate) const NODES: usize = 8;
+
+/// The one that gets something wrong.
+pub(crate) const FAULTY: usize = 3;
+
+/// A kind of security.
+pub(crate) struct Mode {
+    /// Gives every node of a rack what it needs.
+    pub(crate) good: Box<dyn Fn(&Rack)>,
+    /// What can go wrong.
+    pub(crate) faults: Vec<Fault>,
+}
+
+/// Something that goes wrong on one node.
+pub(crate) struct Fault {
+    /// What.
+    pub(crate) name: &'static str,
+    /// Makes it so, in the files of [`FAULTY`]; [`Mode::good`] undoes it.
+    pub(crate) make: Box<dyn Fn(&Rack)>,
+    /// What becomes of it.
+    pub(crate) outcomes: Vec<(Phase, Outcome)>,
+}
+
+/// When it goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    /// The node has it from its first start, and the others have never met it.
+    Start,
+    /// The node was a member and is restarted with it.
+    Running,
+    /// The node is a member and is told by SIGUSR1 to reload.
+    Reload,
+}
+
+/// What becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The node does not start; `--check` and the start say why with this text. Nobody reaches it.
+    Refused(&'static str),
+    /// The node runs and is connected with itself alone; its log and the others' have this text.
+    Alone(&'static str),
+    /// The same, but the two do not even agree on the node map or on the versions: the letter is of that.
+    Mismatch(&'static str),
+    /// Nothing changes; the node's log has this text.
+    Unchanged(&'static str),
+}
+
+/// Plays every fault of a mode in every phase.
+pub(crate) fn prove(mode: &Mode) {
+    let rack = Rack::new(NODES);
+    (mode.good)(&rack);
+    // What an earlier run of it said proves nothing about this one.
+    rack.set(FAULTY, "LOG_APPEND_TO_LOG", 0);
+    let mut others: Vec<Node> = (0..NODES).filter(|k| *k != FAULTY).map(|k| rack.start(k)).collect();
+    // It comes and goes, as it must.
+    let cleaned_up = format!("Node disconnect event detected for node {FAULTY}");
+    others.iter_mut().for_each(|node| node.expect_error(&cleaned_up));
+    let proof = Proof { rack: &rack, mode, others };
+    for fault in &mode.faults {
+        proof.start(fault);
+    }
+    let mut node = proof.join();
+    for fault in &mode.faults {
+        node = proof.run(fault, node);
+        node = proof.reload(fault, node);
+    }
+    proof.await_cells(Some(&node), &|_, _| "C");
+}
+
+struct Proof<'a> {
+    rack: &'a Rack,
+    mode: &'a Mode,
+    others: Vec<Node>,
+}
+
+impl Proof<'_> {
+    /// The faulty node, good; waits until the domain is UP everywhere.
+    fn join(&self) -> Node {
+        (self.mode.good)(self.rack);
+        let node = self.rack.start(FAULTY);
+        for member in self.others.iter().chain([&node]) {
+            member.await_domain(DomainState::Up);
+        }
+        self.await_cells(Some(&node), &|_, _| "C");
+        node
+    }
+
+    fn start(&self, fault: &Fault) {
+        for (_, outcome) in fault.outcomes.iter().filter(|(phase, _)| *phase == Phase::Start) {
+            (fault.make)(self.rack);
+            self.begin(fault, *outcome, "N");
+            (self.mode.good)(self.rack);
+        }
+    }
+
+    fn run(&self, fault: &Fault, mut node: Node) -> Node {
+        for (_, outcome) in fault.outcomes.iter().filter(|(phase, _)| *phase == Phase::Running) {
+            node.stop();
+            (fault.make)(self.rack);
+            self.begin(fault, *outcome, "R");
+            node = self.join();
+        }
+        node
+    }
+
+    /// Starts the faulty node and compares every cell; `apart` is what the others call somebody who is not there.
+    fn begin(&self, fault: &Fault, outcome: Outcome, apart: &'static str) {
+        let name = fault.name;
+        match outcome {
+            Outcome::Refused(text) => {
+                let (code, told) = self.rack.refused(FAULTY);
+                assert_eq!(code, 3, "{name}: {told}");
+                assert!(told.contains(text), "{name}: no {text:?} in {told}");
+                let (code, told) = self.rack.check(FAULTY);
+                assert_eq!(code, 3, "{name}: {told}");
+                assert!(told.contains(text), "{name}: no {text:?} in {told}");
+                self.await_cells(None, &|_, to| if to == FAULTY { apart } else { "C" });
+            }
+            Outcome::Alone(text) => {
+                let node = self.rack.start(FAULTY);
+                // The node itself has just come, whatever the others know of it.
+                self.await_cells(Some(&node), &|from, to| match (from == FAULTY, to == FAULTY) {
+                    (true, false) => "N",
+                    (false, true) => apart,
+                    (true, true) | (false, false) => "C",
+                });
+                self.await_told(name, text, &node);
+            }
+            Outcome::Mismatch(text) => {
+                let node = self.rack.start(FAULTY);
+                self.await_cells(Some(&node), &|from, to| match (from == FAULTY, to == FAULTY) {
+                    (true, false) | (false, true) => "!M!",
+                    (true, true) | (false, false) => "C",
+                });
+                self.await_told(name, text, &node);
+            }
+            Outcome::Unchanged(text) => {
+                let node = self.rack.start(FAULTY);
+                self.await_cells(Some(&node), &|_, _| "C");
+                node.await_log(text);
+            }
+        }
+    }
+
+    fn reload(&self, fault: &Fault, mut node: Node) -> Node {
+        for (_, outcome) in fault.outcomes.iter().filter(|(phase, _)| *phase == Phase::Reload) {
+            (fault.make)(self.rack);
+            match outcome {
+                Outcome::Unchanged(text) => {
+                    node.expect_error(text);
+                    node.expect_error("The new credentials cannot be used");
+                    node.signal(Signal::SIGUSR1);
+                    node.await_log(text);
+                    self.await_cells(Some(&node), &|_, _| "C");
+                }
+                Outcome::Alone(text) => {
+                    node.signal(Signal::SIGUSR1);
+                    self.await_cells(Some(&node), &|from, to| {
+                        if (from == FAULTY) == (to == FAULTY) { "C" } else { "R" }
+                    });
+                    self.await_told(fault.name, text, &node);
+                }
+                Outcome::Refused(_) | Outcome::Mismatch(_) => {
+                    panic!("a reload ends no daemon: {}", fault.name)
+                }
+            }
+            node.stop();
+            node = self.join();
+        }
+        node
+    }
+
+    /// What went wrong is in the log of the faulty node or of one that met it.
+    fn await_told(&self, name: &str, text: &str, node: &Node) {
+        let told = || self.others.iter().chain([node]).any(|node| node.log().contains(text));
+        assert!(eventually(told), "{name}: no {text:?} in\n{}\n{}", node.log(), self.others[0].log());
+    }
+
+    /// Waits until every cell of the table is as `wanted` says; each row is asked of its own node.
+    fn await_cells(&self, faulty: Option<&Node>, wanted: &dyn Fn(usize, usize) -> &'static str) {
+        let rows: Vec<(usize, &Node)> = (0..NODES)
+            .filter(|k| *k != FAULTY)
+            .zip(&self.others)
+            .chain(faulty.map(|node| (FAULTY, node)))
+            .collect();
+        let mut seen = String::new();
+        let right = eventually(|| {
+            seen = String::new();
+            rows.iter().fold(true, |right, (from, node)| {
+                let found = row(node);
+                let expected: Vec<&str> = (0..NODES).map(|to| wanted(*from, to)).collect();
+                let expected = expected.join(" ");
+                seen.push_str(&format!("{from}: {found} (wanted {expected})\n"));
+                right && found == expected
+            })
+        });
+        assert!(right, "\n{seen}{}", faulty.unwrap_or(&self.others[0]).log());
+        for (_, node) in rows.iter().filter(|(from, _)| *from != FAULTY) {
+            assert_eq!(node.status().map(|status| status.state), Some(NodeState::Ready));
+        }
+    }
+}
+
+fn row(node: &Node) -> String {
+    let Some(status) = node.status() else { return "no answer".to_owned() };
+    status.links.iter().map(|link| link.state.letter()).collect::<Vec<_>>().join(" ")
+}
