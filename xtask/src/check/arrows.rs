@@ -9,7 +9,7 @@ use crate::error::TaskError;
 use crate::process::Program;
 
 /// What a crate's own code may use of ours.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: &[(&str, &[&str])] = &[
     ("imex-aws", &[]),
     ("imex-core", &[]),
     ("imex-config", &["imex-core"]),
@@ -63,7 +63,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
 ];
 
 /// What a crate's tests may use beyond that. Tests of the core against the simulator lie in the simulator.
-const TEST_ARROWS: [(&str, &[&str]); 7] = [
+const TEST_ARROWS: &[(&str, &[&str])] = &[
     ("imex", &["imex-fake-nvml"]),
     ("imex-ctl", &["imex-lab"]),
     ("imex-gss", &["imex-lab"]),
