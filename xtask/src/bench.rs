@@ -14,6 +14,7 @@ mod network;
 mod rack;
 mod series;
 mod simulation;
+mod slurm;
 mod topology;
 mod watchers;
 
@@ -42,6 +43,9 @@ pub(crate) struct Options {
     /// Only measurements whose name begins like this
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
+    /// A folder with the published prologs to be compared with
+    #[arg(long, value_name = "DIR")]
+    seeds: Option<PathBuf>,
     /// List the measurements and what is to be reached
     #[arg(long)]
     list: bool,
@@ -54,6 +58,8 @@ enum Group {
     Service,
     /// Topologies of large clusters
     Topology,
+    /// What a job pays for its domain, on a real Slurm
+    Slurm,
 }
 
 /// One row of the table.
@@ -86,6 +92,8 @@ enum Reach {
 struct Plan {
     nodes: usize,
     runs: usize,
+    /// The folder with the published prologs.
+    seeds: Option<PathBuf>,
 }
 
 /// What came of a measurement.
@@ -109,13 +117,14 @@ impl Group {
             .flatten()
             .collect(),
             Group::Topology => topology::measurements(),
+            Group::Slurm => slurm::measurements(),
         }
     }
 
     /// The most nodes when it is to be quick.
     fn quick_nodes(self) -> usize {
         match self {
-            Group::Service => 36,
+            Group::Service | Group::Slurm => 36,
             Group::Topology => 10_000,
         }
     }
@@ -124,6 +133,7 @@ impl Group {
         match self {
             Group::Service => "service",
             Group::Topology => "topology",
+            Group::Slurm => "slurm",
         }
     }
 }
@@ -176,7 +186,8 @@ impl Options {
 
     fn plan(&self, measurement: &Measurement) -> Plan {
         let (full, quick) = measurement.runs;
-        Plan { nodes: measurement.nodes, runs: if self.quick { quick } else { full } }
+        let runs = if self.quick { quick } else { full };
+        Plan { nodes: measurement.nodes, runs, seeds: self.seeds.clone() }
     }
 
     /// The measuring process is part of what is measured on a small machine, so it is built as the daemons are.
@@ -187,6 +198,9 @@ impl Options {
             .unlimited();
         if self.quick {
             program = program.arg("--quick");
+        }
+        if let Some(seeds) = &self.seeds {
+            program = program.arg("--seeds").arg(seeds);
         }
         if !self.only.is_empty() {
             program = program.arg("--only").arg(self.only.join(","));

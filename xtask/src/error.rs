@@ -54,6 +54,9 @@ pub(crate) enum TaskError {
         /// What is wrong with it.
         why: String,
     },
+    /// A claim about what was tried does not hold.
+    #[error("not so: {0}")]
+    NotSo(String),
     /// This machine lacks something, or is not in the state for it.
     #[error("{0}")]
     NotHere(String),
@@ -76,6 +79,16 @@ impl TaskError {
     /// Success if there are no findings.
     pub(crate) fn from_findings(findings: Vec<String>) -> Result<(), TaskError> {
         if findings.is_empty() { Ok(()) } else { Err(TaskError::Findings(findings)) }
+    }
+
+    /// Success if a claim holds; `otherwise` says what was seen instead.
+    pub(crate) fn unless(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), TaskError> {
+        if holds { Ok(()) } else { Err(TaskError::NotSo(otherwise())) }
+    }
+
+    /// The same about one of several things that are tried.
+    pub(crate) fn on(self, what: &str) -> TaskError {
+        if let TaskError::NotSo(claim) = self { TaskError::NotSo(format!("{what}: {claim}")) } else { self }
     }
 
     /// For `map_err`: adds to an I/O error what was tried on which file.

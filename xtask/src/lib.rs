@@ -7,6 +7,7 @@ mod bench;
 mod check;
 mod clock;
 mod differential;
+mod e2e;
 mod error;
 mod fuzz;
 mod generate;
@@ -47,6 +48,8 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Run a real Slurm in namespaces of its own: controller and nodes from Debian's packages
     SlurmLab(slurm_lab::Options),
+    /// Try jobs on a real Slurm with real systemd: what a domain per job must withstand
+    E2e(e2e::Options),
     /// Compare the planner with a real slurmctld over random jobs
     TopologyDifferential(differential::Options),
     /// Compare lint with a real slurmctld over generated topology files, good and bad
@@ -76,6 +79,7 @@ fn run(task: Task, report: &mut Report) -> Result<(), TaskError> {
         Task::Bench(options) => bench::run(&options, report),
         Task::Fuzz(options) => fuzz::run(&options, report),
         Task::SlurmLab(options) => slurm_lab::run(options, report),
+        Task::E2e(options) => e2e::run(&options, report),
         Task::TopologyDifferential(options) => differential::run(&options, report),
         Task::TopologyLintDifferential(options) => lint_differential::run(&options, report),
         Task::TopologyLifecycle => lifecycle::run(report),

@@ -17,6 +17,7 @@ mod init;
 mod keeper;
 mod layer;
 mod machine;
+mod measure;
 mod note;
 mod root;
 
@@ -30,16 +31,18 @@ use crate::error::TaskError;
 use crate::report::{self, Report};
 use crate::tree;
 
-pub(crate) use cluster::{Cluster, Seat};
+pub(crate) use cluster::{Cluster, Said, Seat};
 pub(crate) use conf::{Machines, Network, Setup};
 pub(crate) use keeper::Keep;
+pub(crate) use layer::File;
+pub(crate) use measure::Usage;
 pub(crate) use root::Root;
 
 /// How long a command in the cluster may take: a client that has lost its controller would wait for ever.
 const EXEC_LIMIT: Duration = Duration::from_secs(60);
 
 /// Where this program is on each machine of a cluster.
-const LAB: &str = "/usr/lib/openimex-lab/xtask";
+pub(crate) const LAB: &str = "/usr/lib/openimex-lab/xtask";
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -78,6 +81,9 @@ enum Command {
     /// Serve instance metadata on a machine
     #[command(hide = true)]
     Metadata,
+    /// Run a hook of Slurm's and note what it costs
+    #[command(hide = true)]
+    Measure(measure::Options),
     /// Do something that needs the cluster's name spaces
     #[command(hide = true, subcommand)]
     Inside(Inside),
@@ -200,7 +206,7 @@ impl Up {
             let slurm_conf = read(&self.conf)?.unwrap_or_default();
             setup = Setup::machines(
                 self.nodes,
-                Machines { network: self.network, slurm_conf, files: Vec::new() },
+                Machines { network: self.network, slurm_conf, ..Machines::default() },
             );
         }
         Ok(Setup { topology: read(&self.topology)?, ..setup })
@@ -237,6 +243,7 @@ pub(crate) fn run(options: Options, report: &mut Report) -> Result<(), TaskError
         Command::Init(options) => init::run(&options),
         Command::Boot(options) => machine::boot(&options),
         Command::Metadata => fakes::metadata::serve(),
+        Command::Measure(options) => measure::run(&options),
         Command::Inside(Inside::PowerOff { node }) => machine::power_off(node),
         Command::Inside(Inside::PowerOn { node }) => machine::power_on(node, init::network_of_cluster()?),
     }

@@ -95,6 +95,11 @@ impl Cluster {
         &self.dir
     }
 
+    /// Lets it run on when this value is dropped.
+    pub(crate) fn leave_running(mut self) {
+        self.stays = true;
+    }
+
     /// Runs a command beside the controller, for at most so long.
     pub(crate) fn exec(&self, words: &[&str], limit: Duration) -> Result<Said, TaskError> {
         self.exec_at(Seat::default(), words, limit)

@@ -29,6 +29,9 @@ pub(crate) enum Nodes {
 pub(crate) struct Machines {
     /// What their network speaks.
     pub(crate) network: Network,
+    /// What the names of the nodes' addresses begin with (`NodeAddr=PREFIX3`), where those are not the nodes' names: then no
+    /// resolver knows these.
+    pub(crate) address_names: Option<&'static str>,
     /// More lines for `slurm.conf`. A key that is there already is replaced: Slurm uses the last one.
     pub(crate) slurm_conf: String,
     /// Files beyond the packages, the same on the controller and on each node.
@@ -112,7 +115,11 @@ impl Setup {
                     text.push_str("CommunicationParameters=EnableIPv6,DisableIPv4\n");
                 }
                 let nodes = self.nodes;
-                text.push_str(&format!("NodeName=node[1-{nodes}] {RESOURCES} Gres=gpu:4 State=UNKNOWN\n"));
+                let address = machines.address_names.map(|name| format!("NodeAddr={name}[1-{nodes}] "));
+                let address = address.unwrap_or_default();
+                text.push_str(&format!(
+                    "NodeName=node[1-{nodes}] {address}{RESOURCES} Gres=gpu:4 State=UNKNOWN\n"
+                ));
             }
         }
         text.push_str("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n");
@@ -136,7 +143,8 @@ impl Setup {
                 let network = machines.network;
                 let mut text = "127.0.0.1 localhost\n".to_owned();
                 text += &network.hosts_lines(CONTROLLER, "ctl");
-                nodes.for_each(|node| text += &network.hosts_lines(node, &format!("node{node}")));
+                let name = machines.address_names.unwrap_or("node");
+                nodes.for_each(|node| text += &network.hosts_lines(node, &format!("{name}{node}")));
                 text
             }
         }

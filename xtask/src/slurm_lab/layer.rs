@@ -76,6 +76,11 @@ impl File {
         File { path: path.into(), content: Content::Copy(from.into()), mode: 0o755 }
     }
 
+    /// An executable text.
+    pub(crate) fn script(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        File { mode: 0o755, ..File::text(path, text) }
+    }
+
     /// A symbolic link.
     pub(crate) fn link(path: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
         File { path: path.into(), content: Content::Link(to.into()), mode: 0o777 }
@@ -94,7 +99,11 @@ impl File {
         }
         let written = match &self.content {
             Content::Text(text) => fs::write(&path, text),
-            Content::Copy(from) => fs::copy(from, &path).map(drop),
+            // One file with two names costs nothing; where a program lies on another disk it is copied.
+            Content::Copy(from) => match fs::hard_link(from, &path) {
+                Ok(()) => return Ok(()),
+                Err(_) => fs::copy(from, &path).map(drop),
+            },
             Content::Link(to) => return symlink(to, &path).map_err(TaskError::file("link", path)),
         };
         let permitted =

@@ -33,6 +33,7 @@ pub(in super::super) fn run(options: &Options) -> Result<(), TaskError> {
     filesystem::pivot(&disk).map_err(|error| failed("a node's file system", &error))?;
     sethostname(&name).map_err(|error| failed("a node's name", &error))?;
     write("/etc/hostname", format!("{name}\n"))?;
+    own_name(&name)?;
     let machine_id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     if machine_id.trim().len() != MACHINE_ID_DIGITS {
         write("/etc/machine-id", format!("{}\n", random_uuid()?.replace('-', "")))?;
@@ -42,6 +43,16 @@ pub(in super::super) fn run(options: &Options) -> Result<(), TaskError> {
     // With `container` it leaves alone what is the host's: no sysctl, no kernel log, no clock.
     let error = systemd.arg("--unit=multi-user.target").env("container", "openimex-lab").exec();
     Err(TaskError::Start { line: "systemd".to_owned(), source: error })
+}
+
+/// As on Debian, a machine knows its own name though no other does.
+fn own_name(name: &str) -> Result<(), TaskError> {
+    let path = "/etc/hosts";
+    let hosts = fs::read_to_string(path).map_err(TaskError::file("read", path))?;
+    if hosts.lines().any(|line| line.split_whitespace().skip(1).any(|known| known == name)) {
+        return Ok(());
+    }
+    write(path, format!("127.0.1.1 {name}\n{hosts}"))
 }
 
 /// As machine-id(5) says.

@@ -1,0 +1,126 @@
+//! Scenario 5: what is cut short leaves the next job nothing to stumble over.
+
+use super::jobs::{Job, JobId};
+use super::rig::{LIMIT, Rig, Story};
+use super::site::LAB_FILES;
+use super::{look, traces};
+use crate::clock::Stopwatch;
+use crate::error::TaskError;
+use crate::report::{Report, seconds};
+
+/// On which node something is cut short.
+const VICTIM: u8 = 2;
+
+/// The steps of a prolog after which a test build can be told to end as if killed.
+const STEPS: [&str; 8] = ["context", "lease", "channel", "peers", "files", "stopped", "started", "up"];
+
+/// Scenario 5.
+pub(super) fn run(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
+    for step in STEPS {
+        let running = Stopwatch::start();
+        killed_at(rig, step).map_err(|error| error.on(&format!("killed after step {step:?}")))?;
+        let took = seconds(running.elapsed());
+        report.line(format_args!("killed after step {step:?}: the next job is clean, {took}"));
+    }
+    let stories: [(&str, Story); 4] = [
+        ("slurmd restarted in the prolog", slurmd_restarted_in_the_prolog),
+        ("slurmd restarted under the job", slurmd_restarted_under_the_job),
+        ("node rebooted under the job, within SlurmdTimeout", rebooted_under_the_job),
+        ("node rebooted after its prolog was killed", rebooted_after_a_kill),
+    ];
+    for (name, story) in stories {
+        let running = Stopwatch::start();
+        story(rig).and_then(|()| next_job_is_clean(rig)).map_err(|error| error.on(name))?;
+        let took = seconds(running.elapsed());
+        report.line(format_args!("{name}: the next job is clean, {took}"));
+    }
+    Ok(())
+}
+
+/// A prolog that is killed fails: Slurm drains the node and does not run the job, which may not be requeued here.
+fn killed_at(rig: &Rig, step: &str) -> Result<(), TaskError> {
+    kill_next_prolog(rig, step)?;
+    rig.on(VICTIM, &format!("rm {LAB_FILES}/prolog.env"))?;
+    next_job_is_clean(rig)
+}
+
+fn kill_next_prolog(rig: &Rig, step: &str) -> Result<(), TaskError> {
+    rig.on(VICTIM, &format!("echo 'export IMEX_DIE_AT={step}' > {LAB_FILES}/prolog.env"))?;
+    let job = rig.submit(&Job::exclusive(4, "echo NEVER\n").option("--no-requeue"))?;
+    let view = rig.wait_over(job)?;
+    let (drained, output) = (rig.drained()?, rig.output(job)?);
+    TaskError::unless(drained.keys().copied().eq([VICTIM]) && !output.contains("NEVER"), || {
+        format!(
+            "node{VICTIM}'s prolog is killed and the job does not run; drained are {drained:?}, it is {view}"
+        )
+    })
+}
+
+/// A job on all nodes sees its domain UP, at once and everywhere, and leaves nothing.
+fn next_job_is_clean(rig: &Rig) -> Result<(), TaskError> {
+    rig.rest()?;
+    let nodes: Vec<u8> = rig.nodes().collect();
+    let job = rig.submit(&Job::exclusive(rig.site.nodes, look::script(rig.site.provider)))?;
+    let view = rig.completed(job)?;
+    TaskError::unless(view.restarts == 0, || format!("the next job runs at once; it is {view}"))?;
+    look::saw_up(rig, job, &[&nodes])?;
+    rig.wait_for_idle()?;
+    traces::none_on_the_nodes(rig)
+}
+
+/// Its prolog, which waits for a node that cannot be reached, goes on or does not; either way the job must not run without
+/// its domain.
+fn slurmd_restarted_in_the_prolog(rig: &Rig) -> Result<(), TaskError> {
+    super::bad_node::BLOCKED.spoil(rig)?;
+    let job = rig.submit(&Job::exclusive(4, "echo NEVER\n").option("--no-requeue"))?;
+    rig.until("the prolog runs", LIMIT, || {
+        Ok(rig.try_on(VICTIM, "pgrep -f 'imex slurm prolog'")?.code == Some(0))
+    })?;
+    rig.on(VICTIM, "systemctl restart slurmd")?;
+    let view = rig.wait_over(job)?;
+    let output = rig.output(job)?;
+    TaskError::unless(!output.contains("NEVER"), || format!("the job does not run; it is {view}"))?;
+    super::bad_node::BLOCKED.mend(rig)
+}
+
+/// The job goes on with its domain, and the epilog still knows what is to be taken down.
+fn slurmd_restarted_under_the_job(rig: &Rig) -> Result<(), TaskError> {
+    let job = running_job(rig)?;
+    rig.on(VICTIM, "systemctl restart slurmd")?;
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let view = rig.job(job)?;
+    TaskError::unless(view.state == "RUNNING", || format!("the job goes on; it is {view}"))?;
+    end(rig, job)
+}
+
+/// Slurm keeps the job running and does not run the prolog again, although the node has lost everything: the boot id of
+/// the lease is another one.
+fn rebooted_under_the_job(rig: &Rig) -> Result<(), TaskError> {
+    let job = running_job(rig)?;
+    reboot(rig)?;
+    rig.on(VICTIM, "imex slurm sweep")?;
+    end(rig, job)
+}
+
+/// The half of a domain that a killed prolog has made is on the disk after the reboot.
+fn rebooted_after_a_kill(rig: &Rig) -> Result<(), TaskError> {
+    kill_next_prolog(rig, STEPS[STEPS.len() - 2])?;
+    rig.on(VICTIM, &format!("rm {LAB_FILES}/prolog.env"))?;
+    reboot(rig)
+}
+
+fn reboot(rig: &Rig) -> Result<(), TaskError> {
+    rig.cluster().power_off(VICTIM)?;
+    rig.cluster().power_on(VICTIM)
+}
+
+fn running_job(rig: &Rig) -> Result<JobId, TaskError> {
+    let job = rig.submit(&Job::exclusive(4, "echo RUNS\nsleep 1000\n"))?;
+    rig.until("the job runs", LIMIT, || Ok(rig.output(job)?.contains("RUNS")))?;
+    Ok(job)
+}
+
+fn end(rig: &Rig, job: JobId) -> Result<(), TaskError> {
+    rig.control(&format!("scancel {job}"))?;
+    rig.wait_over(job).map(drop)
+}

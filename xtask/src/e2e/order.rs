@@ -1,0 +1,91 @@
+//! Scenario 7: jobs that do not simply run once from beginning to end.
+
+use std::time::Duration;
+
+use super::bad_node::BLOCKED;
+use super::jobs::{Job, JobId};
+use super::rig::{LIMIT, Rig, Story};
+use super::{look, traces};
+use crate::error::TaskError;
+use crate::report::Report;
+
+/// Scenario 7.
+pub(super) fn run(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
+    let stories: [(&str, Story); 4] = [
+        ("requeued", requeued),
+        ("cancelled in its prolog", cancelled),
+        ("an array", array),
+        ("heterogeneous", heterogeneous),
+    ];
+    for (name, story) in stories {
+        let told = story(rig).and_then(|()| rig.rest()).and_then(|()| traces::none_on_the_nodes(rig));
+        told.map_err(|error| error.on(name))?;
+        report.line(format_args!("{name}: ok"));
+    }
+    Ok(())
+}
+
+/// A running job is put back and runs again, with a domain of that run.
+fn requeued(rig: &Rig) -> Result<(), TaskError> {
+    let script = format!(
+        "[ $SLURM_RESTART_COUNT ] || {{ echo WAITS; exec sleep 1000; }}\n{}",
+        look::script(rig.site.provider)
+    );
+    let job = rig.submit(&Job::exclusive(3, script))?;
+    rig.until("the job runs", LIMIT, || Ok(rig.output(job)?.contains("WAITS")))?;
+    rig.control(&format!("scontrol requeue {job}"))?;
+    let view = rig.completed(job)?;
+    TaskError::unless(view.restarts == 1, || format!("job {job} ran twice; it is {view}"))?;
+    let nodes = rig.expand(&view.nodes)?;
+    look::saw_up(rig, job, &[&nodes])
+}
+
+/// Slurm does not end a prolog for that; the epilog runs once the prolog is over, and on nodes whose prolog is over at
+/// once.
+fn cancelled(rig: &Rig) -> Result<(), TaskError> {
+    BLOCKED.spoil(rig)?;
+    let job = rig.submit(&Job::exclusive(5, "echo NEVER\n"))?;
+    rig.wait_job(job, "runs its prologs", |view| view.state == "RUNNING" || view.state == "CONFIGURING")?;
+    std::thread::sleep(Duration::from_millis(1500));
+    rig.control(&format!("scancel {job}"))?;
+    let view = rig.wait_over(job)?;
+    TaskError::unless(view.state == "CANCELLED", || format!("job {job} is cancelled; it is {view}"))?;
+    let output = rig.output(job)?;
+    TaskError::unless(output.is_empty(), || format!("job {job} never ran; it printed:\n{output}"))?;
+    rig.rest()?;
+    BLOCKED.mend(rig)
+}
+
+/// Each task has nodes and a domain of its own.
+fn array(rig: &Rig) -> Result<(), TaskError> {
+    let first = rig.submit(&Job::exclusive(2, look::script(rig.site.provider)).option("--array=0-3"))?;
+    let tasks = rig.jobs_like(&format!("ArrayJobId={first} "), 4)?;
+    for task in tasks {
+        let view = rig.completed(task)?;
+        let nodes = rig.expand(&view.nodes)?;
+        TaskError::unless(nodes.len() == 2, || format!("task {task} has two nodes; it is {view}"))?;
+        look::saw_up(rig, task, &[&nodes])?;
+    }
+    Ok(())
+}
+
+/// The components start together, each with its own nodes and its own domain.
+fn heterogeneous(rig: &Rig) -> Result<(), TaskError> {
+    let control = rig.site.provider.control();
+    let line = format!("echo SEES $SLURMD_NODENAME $({control} -N -j)");
+    // The batch step is the first component's.
+    let script = format!(
+        "{line}\nsrun --het-group=0 --ntasks-per-node=1 sh -c '{line}' > het-0.out\n\
+         srun --het-group=1 --ntasks-per-node=1 sh -c '{line}' > het-1.out\n"
+    );
+    let job = Job::exclusive(2, script).option(":").option("--nodes=3").option("--exclusive");
+    let first = rig.submit(&job)?;
+    let leader = rig.completed(first)?;
+    let second = rig.completed(JobId(first.0 + 1))?;
+    for (view, file) in [(leader, "het-0.out"), (second, "het-1.out")] {
+        let nodes = rig.expand(&view.nodes)?;
+        let text = rig.control(&format!("cat /home/{}/{file}", super::rig::USER))?;
+        look::see_up(rig, &text, &[&nodes])?;
+    }
+    Ok(())
+}
