@@ -21,6 +21,7 @@ use crate::clock::Clock;
 use crate::context::{JobName, Run};
 use crate::job_domain::{JobDomain, JobDomainError, JobDomainFile};
 use crate::lock::{self, LockError};
+use crate::machine::Unknown;
 use crate::map::{self, FilesError};
 use crate::prolog::own_channel;
 use crate::service::ServiceManager;
@@ -93,6 +94,9 @@ pub enum Problem {
     /// The state is there still.
     #[error("the state of the job's domain cannot be removed")]
     State(#[from] JobDomainError),
+    /// This boot cannot be told from others.
+    #[error("this boot cannot be told from others")]
+    Boot(#[from] Unknown),
 }
 
 /// What an epilog did.
@@ -135,13 +139,23 @@ pub fn plan(me: &JobName, domain: Option<&JobDomain>, leases: &[Lease], operator
     }
 }
 
+/// The names of the steps, for tests that end an epilog after one of them.
+pub const STEPS: [&str; 4] = ["epilog-stop", "epilog-files", "epilog-channel", "epilog-forget"];
+
+/// What an epilog works with.
+#[expect(missing_debug_implementations, reason = "it holds a function")]
+pub struct Hands<'h, S> {
+    /// How domains are made here.
+    pub operator: &'h Operator,
+    /// Who stops the service.
+    pub manager: S,
+    /// Called with the name of each step, of [`STEPS`], that is over.
+    pub after: &'h dyn Fn(&str),
+}
+
 /// Takes away what belongs to the job.
-pub async fn run<S: ServiceManager>(
-    me: &JobName,
-    operator: &Operator,
-    manager: &mut S,
-    clock: Clock,
-) -> Report {
+pub async fn run<S: ServiceManager>(me: &JobName, mut hands: Hands<'_, S>, clock: Clock) -> Report {
+    let operator = hands.operator;
     let budget = Budget::new(clock.now(), operator.epilog_budget);
     let mut report = Report::default();
     let turn = match lock::turn(&operator.files.run, budget.step(clock.now(), TURN)).await {
@@ -159,39 +173,44 @@ pub async fn run<S: ServiceManager>(
         Err(error) => report.problems.push(error.into()),
     }
     if report.plan.domain {
-        let asked = budget.step(clock.now(), operator.prolog.stop);
-        take_away(operator, manager, Patience { asked, killed: KILLED }, &mut report).await;
+        hands.take_away(budget.step(clock.now(), operator.prolog.stop), &mut report).await;
     }
     if report.problems.is_empty() {
         forget(&file, &leases, &mut report);
+        (hands.after)("epilog-forget");
     }
     drop(turn);
     report
 }
 
-/// Service, map and channel.
-pub(crate) async fn take_away<S: ServiceManager>(
-    operator: &Operator,
-    manager: &mut S,
-    patience: Patience,
-    report: &mut Report,
-) {
-    match manager.stop(patience).await {
-        Ok(how) => report.did.push(Did::Stopped { how }),
-        // Uninstalled since: nothing runs.
-        Err(SystemdError::NotFound { .. }) => {}
-        Err(error) => report.problems.push(Problem::Stop(error)),
+impl<S: ServiceManager> Hands<'_, S> {
+    /// Takes away service, map and channel; the service has `asked` to stop before it is killed.
+    pub(crate) async fn take_away(&mut self, asked: Duration, report: &mut Report) {
+        match self.manager.stop(Patience { asked, killed: KILLED }).await {
+            Ok(how) => report.did.push(Did::Stopped { how }),
+            // Uninstalled since: nothing runs.
+            Err(SystemdError::NotFound { .. }) => {}
+            Err(error) => report.problems.push(Problem::Stop(error)),
+        }
+        (self.after)("epilog-stop");
+        match empty(self.operator) {
+            Ok(map) => report.did.push(Did::Emptied { map }),
+            Err(error) => report.problems.push(error.into()),
+        }
+        (self.after)("epilog-files");
+        remove(self.operator, report.plan.channel, report);
+        (self.after)("epilog-channel");
     }
-    match empty(operator) {
-        Ok(map) => report.did.push(Did::Emptied { map }),
-        Err(error) => report.problems.push(error.into()),
-    }
+}
+
+/// Removes channels.
+pub(crate) fn remove(operator: &Operator, numbers: impl IntoIterator<Item = u32>, report: &mut Report) {
     let folder = channel::Channels::at(&operator.channels.directory);
-    let channel = report.plan.channel.and_then(|number| Channel::new(number).ok());
-    match channel.map(|channel| folder.remove(channel).map(|_| channel.number())) {
-        Some(Ok(number)) => report.did.push(Did::RemovedChannel { number }),
-        Some(Err(error)) => report.problems.push(error.into()),
-        None => {}
+    for channel in numbers.into_iter().filter_map(|number| Channel::new(number).ok()) {
+        match folder.remove(channel) {
+            Ok(_) => report.did.push(Did::RemovedChannel { number: channel.number() }),
+            Err(error) => report.problems.push(error.into()),
+        }
     }
 }
 

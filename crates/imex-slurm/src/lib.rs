@@ -1,6 +1,7 @@
 //! IMEX domains under Slurm: one verified domain for each job.
 //!
-//! [`prolog`] forms a job's domain and [`epilog`] takes it away. They are sequences of steps; what each step decides is a
+//! [`prolog`] forms a job's domain and [`epilog`] takes it away; [`sweep`] takes away what a lost epilog left, [`task_prolog`]
+//! lets tasks in. They are sequences of steps; what each step decides is a
 //! pure function of what is known, in a module of its own: who the job is ([`context`], [`exclusivity`]), whether there is
 //! something to form ([`applicable`]), who may have the node ([`tenancy`]), which nodes belong together ([`scope`]) and where
 //! they are ([`peers`]), what the service's files say ([`map`], [`port`]), and who is at fault when the domain does not come UP
@@ -39,5 +40,7 @@ pub mod release;
 pub mod scope;
 pub mod service;
 pub mod settings;
+pub mod sweep;
+pub mod task_prolog;
 pub mod tenancy;
 pub mod view;

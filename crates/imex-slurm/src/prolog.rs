@@ -238,3 +238,6 @@ where
         &self.site.operator.service.config
     }
 }
+
+#[cfg(test)]
+mod tests;

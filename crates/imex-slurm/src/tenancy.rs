@@ -202,7 +202,16 @@ mod tests {
         ] {
             assert_eq!(job_of_step(line), expected);
         }
-        assert_eq!(jobs_with_steps(Path::new("/proc")), Vec::<u32>::new());
+        let proc = tempfile::tempdir().unwrap();
+        let process = |name: &str, line: &[u8]| {
+            fs::create_dir(proc.path().join(name)).unwrap();
+            fs::write(proc.path().join(name).join("cmdline"), line).unwrap();
+        };
+        process("12", b"slurmstepd: [9.extern]\0");
+        process("13", b"slurmstepd: [9.0]\0");
+        process("14", b"slurmstepd: [8.batch]\0");
+        process("self", b"slurmstepd: [7.batch]\0");
+        assert_eq!(jobs_with_steps(proc.path()), [8, 9]);
     }
 
     fn judged(leases: &[&str], domain: Option<JobDomain>, alive: &[u32]) -> Result<Takeover, Refused> {

@@ -10,6 +10,8 @@ mod eyes;
 mod machine;
 mod prolog;
 mod settings;
+mod sweep;
+mod task_prolog;
 
 use std::io::Write;
 use std::path::Path;
@@ -29,6 +31,8 @@ pub(crate) fn run(command: &SlurmCommand, out: &mut dyn Write, err: &mut dyn Wri
     match command {
         SlurmCommand::Prolog(args) => prolog::run(args, out),
         SlurmCommand::Epilog(args) => epilog::run(args, out),
+        SlurmCommand::Sweep(args) => sweep::run(args, out),
+        SlurmCommand::TaskProlog(args) => task_prolog::run(args, out),
         SlurmCommand::Settings(args) => settings::run(args, out, err),
         SlurmCommand::Check(args) => check::run(args, out),
     }

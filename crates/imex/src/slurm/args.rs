@@ -4,10 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::PossibleValue;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use imex_config::operator::DEFAULT_OPERATOR;
-use imex_slurm::prolog::Step;
 
 use crate::cli::timeout;
 use crate::exit::Exit;
@@ -32,12 +30,22 @@ pub(crate) enum SlurmCommand {
     /// It ends well only when every ordered pair of the domain's members is connected, or when there is nothing to form,
     /// or when another node is at fault. What it did is in the job's log and in a record.
     #[command(after_help = Exit::help())]
-    Prolog(PrologArgs),
+    Prolog(ScriptArgs),
     /// Take away what the prolog made for a job: Slurm's Epilog
     ///
     /// It may run any number of times, for a job that never had a prolog, and after a reboot.
     #[command(after_help = Exit::help())]
     Epilog(ScriptArgs),
+    /// Take away what lost epilogs left behind: at boot, and as Slurm's HealthCheckProgram
+    ///
+    /// A domain is taken away if the machine was booted since its prolog, or if Slurm says that its job has ended.
+    #[command(after_help = Exit::help())]
+    Sweep(SweepArgs),
+    /// Let a task start only if its job's domain is UP, and tell it of the domain: Slurm's TaskProlog
+    ///
+    /// It prints `export NAME=value` lines, as Slurm wants them.
+    #[command(after_help = Exit::help())]
+    TaskProlog(ScriptArgs),
     /// Print the lines that slurm.conf needs, and what each really means
     ///
     /// The time-outs follow from the budgets in openimex.toml. The scripts that the lines name are those of dist/slurm.
@@ -52,15 +60,6 @@ pub(crate) enum SlurmCommand {
 }
 
 #[derive(Clone, Debug, Args)]
-pub(crate) struct PrologArgs {
-    #[command(flatten)]
-    pub(crate) script: ScriptArgs,
-    /// Be killed after this step. For tests of what a killed prolog leaves behind
-    #[arg(long, value_name = "STEP", hide = true)]
-    pub(crate) stop_after: Option<StepArg>,
-}
-
-#[derive(Clone, Debug, Args)]
 pub(crate) struct ScriptArgs {
     /// How domains are made on this node
     #[arg(short = 'c', long, value_name = "FILE", default_value = DEFAULT_OPERATOR)]
@@ -70,27 +69,13 @@ pub(crate) struct ScriptArgs {
     pub(crate) json: bool,
 }
 
-/// A [`Step`] by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StepArg(pub(crate) Step);
-
-impl ValueEnum for StepArg {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [StepArg; Step::ALL.len()] = {
-            let mut all = [StepArg(Step::Applicable); Step::ALL.len()];
-            let mut place = 0;
-            while place < all.len() {
-                all[place] = StepArg(Step::ALL[place]);
-                place += 1;
-            }
-            all
-        };
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.word()))
-    }
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(crate) script: ScriptArgs,
+    /// The name by which Slurm knows this node; that of the machine if not given
+    #[arg(long, value_name = "NAME", env = "SLURMD_NODENAME", hide_env = true)]
+    pub(crate) node: Option<String>,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -141,8 +126,10 @@ impl SlurmCommand {
     /// If the answer is to be JSON.
     pub(crate) fn json(&self) -> bool {
         match self {
-            SlurmCommand::Prolog(args) => args.script.json,
-            SlurmCommand::Epilog(args) => args.json,
+            SlurmCommand::Prolog(args) | SlurmCommand::Epilog(args) | SlurmCommand::TaskProlog(args) => {
+                args.json
+            }
+            SlurmCommand::Sweep(args) => args.script.json,
             SlurmCommand::Settings(args) => args.json,
             SlurmCommand::Check(args) => args.json,
         }

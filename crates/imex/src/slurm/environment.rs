@@ -15,3 +15,9 @@ pub(super) fn read() -> Environment {
 pub(super) fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
+
+/// Whether a variable is set.
+#[expect(clippy::disallowed_methods, reason = "the one place of these scripts that looks")]
+pub(super) fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some()
+}

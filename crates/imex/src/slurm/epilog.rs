@@ -6,7 +6,7 @@ use std::path::Path;
 use imex_config::chain;
 use imex_slurm::clock::Clock;
 use imex_slurm::context::JobName;
-use imex_slurm::epilog::{self, Did, Report};
+use imex_slurm::epilog::{self, Did, Hands, Report};
 use imex_slurm::joblog::{JOURNAL, JobLog, Level, Origin};
 use imex_slurm::record::{Kind, Record, Result as Outcome};
 use serde::Serialize;
@@ -16,6 +16,7 @@ use super::{configuration, environment, manager};
 use crate::cli::format;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
+use crate::fault;
 use crate::output::{self, Format};
 use crate::run::block_on;
 
@@ -38,8 +39,8 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     let mut log = JobLog::open(origin, &operator.files.logs, operator.files.keep, Path::new(JOURNAL));
     let mut say = |level, text: &str| log.line(clock.wall(), level, text);
     say(Level::Info, &format!("EPILOG Start JobId={}", me.job));
-    let mut manager = manager(&operator)?;
-    let report = block_on(epilog::run(&me, &operator, &mut manager, clock))?;
+    let hands = Hands { operator: &operator, manager: manager(&operator)?, after: &fault::point };
+    let report = block_on(epilog::run(&me, hands, clock))?;
     for did in &report.did {
         say(Level::Info, &did.to_string());
     }

@@ -13,13 +13,14 @@ use imex_slurm::record::{Kind, Record, Result as Outcome};
 use serde::Serialize;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::args::PrologArgs;
+use super::args::ScriptArgs;
 use super::eyes::NodeEyes;
 use super::machine::ThisMachine;
 use super::{configuration, environment, exit, manager};
 use crate::cli::format;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
+use crate::fault;
 use crate::output::{self, Format};
 use crate::run::block_on;
 
@@ -34,9 +35,9 @@ struct Done<'d> {
 }
 
 /// Runs the command.
-pub(super) fn run(args: &PrologArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
+pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     let clock = Clock::start();
-    let operator = configuration(&args.script.config)?;
+    let operator = configuration(&args.config)?;
     let context = JobContext::read(&environment::read(), environment::cpus());
     let context = context.map_err(|error| Failure::new(Exit::JobContext, &error))?;
     let (job, run) = (context.job, context.run.to_string());
@@ -49,7 +50,7 @@ pub(super) fn run(args: &PrologArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
         machine: ThisMachine::new(&operator.tools),
         manager: manager(&operator)?,
         eyes: |own: &str| NodeEyes::new(&operator, own),
-        after: &|step: Step| after(step, args),
+        after: &|step: Step| fault::point(step.word()),
     };
     let mut prolog = Prolog::new(site, context, clock, log, record);
     let ended = block_on(async {
@@ -77,8 +78,8 @@ pub(super) fn run(args: &PrologArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     )
 }
 
-fn tell(args: &PrologArgs, done: &Done<'_>, out: &mut dyn Write) -> Result<Exit, Stop> {
-    match (format(args.script.json), done.ending.is_success()) {
+fn tell(args: &ScriptArgs, done: &Done<'_>, out: &mut dyn Write) -> Result<Exit, Stop> {
+    match (format(args.json), done.ending.is_success()) {
         (Format::Json, _) => output::json(done, out)?,
         (Format::Text, true) => writeln!(out, "{}", done.message)?,
         // slurmd logs what a failing script says.
@@ -119,12 +120,4 @@ fn overdue() -> Ended {
     let message =
         "Slurm ended the prolog: its PrologTimeout is below prolog.budget in openimex.toml".to_owned();
     Ended { ending: Ending::Terminated, message }
-}
-
-/// For tests of what a killed prolog leaves behind.
-fn after(step: Step, args: &PrologArgs) {
-    if args.stop_after.is_some_and(|chosen| chosen.0 == step) {
-        // It cannot fail for one's own process, and does not return.
-        let _ = nix::sys::signal::kill(nix::unistd::Pid::this(), nix::sys::signal::Signal::SIGKILL);
-    }
 }

@@ -1,0 +1,333 @@
+//! What a lost epilog left behind: found and taken away, at boot and by Slurm's HealthCheckProgram.
+//!
+//! At any moment a job may be between its prolog and its first step, so that only two things prove that a domain is not used
+//! any more: the machine was booted since, or Slurm says that the job has ended. Where Slurm does not answer, all stays.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use imex_config::Operator;
+use imex_config::operator::Channels;
+use imex_host::HostList;
+use imex_host::boot::BootId;
+use imex_host::channel::{self, Listing};
+use imex_host::lease::{Lease, Leases};
+use serde::Serialize;
+
+use crate::epilog::{self, Hands, Plan, Report};
+use crate::job_domain::{JobDomain, JobDomainFile};
+use crate::lock;
+use crate::machine::{Machine, Unknown};
+use crate::service::ServiceManager;
+use crate::tenancy::job_of;
+
+/// How long another script of this node may take its turn. A sweep that finds none has time until the next.
+const TURN: Duration = Duration::from_secs(1);
+
+/// Whether a job still has this node, by Slurm's word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Life {
+    /// It has, or its epilog is still to come.
+    Runs,
+    /// It has not.
+    Ended,
+    /// Slurm does not say.
+    Unknown,
+}
+
+/// What is found on a node.
+#[derive(Clone, Debug)]
+pub struct Found<'f> {
+    /// The state of the node's domain.
+    pub domain: Option<&'f JobDomain>,
+    /// The leases that are held.
+    pub leases: &'f [Lease],
+    /// The channels that there are.
+    pub channels: &'f Listing,
+    /// This boot.
+    pub boot: &'f BootId,
+    /// Whether the jobs that are named by domain and leases live.
+    pub lives: &'f BTreeMap<u32, Life>,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
+pub struct Sweep {
+    /// What is taken away.
+    pub plan: Plan,
+    /// Channels that belong to no job.
+    pub channels: Vec<u32>,
+    /// Of which jobs, and why.
+    pub findings: Vec<Finding>,
+}
+
+/// Something that a sweep found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Whose it is.
+    pub job: u32,
+    /// What it is.
+    pub what: What,
+}
+
+/// What a sweep can find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// The domain of a job that has ended.
+    Ended,
+    /// The domain of a job from before the machine was booted.
+    Rebooted,
+    /// The same, and Slurm has kept the job running: it has lost its domain.
+    Lost,
+    /// Slurm does not say whether the job runs: its domain stays.
+    Unknown,
+    /// A lease of a job that has ended.
+    Lease,
+}
+
+/// What is to be taken away.
+pub fn plan(found: &Found<'_>, operator: &Operator) -> Sweep {
+    let mut sweep = Sweep::default();
+    let life = |job: u32| found.lives.get(&job).copied().unwrap_or(Life::Unknown);
+    let kept = found.domain.filter(|domain| !sweep_domain(domain, found, life(domain.job), &mut sweep));
+    for Lease { holder, .. } in found.leases {
+        let Some(job) = job_of(holder) else { continue };
+        if life(job) == Life::Ended {
+            sweep.plan.leases.push(holder.clone());
+            sweep.findings.push(Finding { job, what: What::Lease });
+        }
+    }
+    if operator.channels.channels == Channels::PerJob {
+        let at_boot = |number: u32| {
+            operator.channels.at_boot.iter().any(|(low, high)| (*low..=*high).contains(&number))
+        };
+        let of_job = kept.and_then(|domain| domain.channel.as_ref()).map(|channel| channel.number);
+        let numbers = found.channels.channels.iter().map(|(channel, _)| channel.number());
+        let stray = |number: &u32| *number != 0 && !at_boot(*number) && Some(*number) != of_job;
+        sweep.channels = numbers.filter(stray).collect();
+    }
+    sweep
+}
+
+/// Whether the node's domain is taken away.
+fn sweep_domain(domain: &JobDomain, found: &Found<'_>, life: Life, sweep: &mut Sweep) -> bool {
+    let rebooted = domain.boot_id != *found.boot;
+    let what = match (rebooted, life) {
+        (true, Life::Runs) => What::Lost,
+        (true, Life::Ended | Life::Unknown) => What::Rebooted,
+        (false, Life::Ended) => What::Ended,
+        (false, Life::Unknown) => What::Unknown,
+        (false, Life::Runs) => return false,
+    };
+    sweep.findings.push(Finding { job: domain.job, what });
+    if what == What::Unknown {
+        return false;
+    }
+    sweep.plan.domain = true;
+    let channel = domain.channel.as_ref().filter(|channel| channel.removed_after);
+    sweep.plan.channel = channel.map(|channel| channel.number);
+    true
+}
+
+/// Looks and takes away.
+pub async fn run<M: Machine, S: ServiceManager>(
+    node: &str,
+    machine: &M,
+    mut hands: Hands<'_, S>,
+) -> (Sweep, Report) {
+    let operator = hands.operator;
+    let mut report = Report::default();
+    let turn = match lock::turn(&operator.files.run, TURN).await {
+        Ok(turn) => turn,
+        Err(error) => {
+            report.problems.push(error.into());
+            return (Sweep::default(), report);
+        }
+    };
+    let file = JobDomainFile::within(&operator.files.state);
+    let leases = Leases::at(operator.files.leases());
+    let sweep = match look(node, operator, machine, &file, &leases).await {
+        Ok(sweep) => sweep,
+        Err(problem) => {
+            report.problems.push(problem);
+            return (Sweep::default(), report);
+        }
+    };
+    report.plan = sweep.plan.clone();
+    if sweep.plan.domain {
+        hands.take_away(operator.prolog.stop, &mut report).await;
+    }
+    epilog::remove(operator, sweep.channels.iter().copied(), &mut report);
+    if report.problems.is_empty() {
+        epilog::forget(&file, &leases, &mut report);
+    }
+    drop(turn);
+    (sweep, report)
+}
+
+async fn look<M: Machine>(
+    node: &str,
+    operator: &Operator,
+    machine: &M,
+    file: &JobDomainFile,
+    leases: &Leases,
+) -> Result<Sweep, epilog::Problem> {
+    let domain = file.read()?;
+    let held = leases.held()?;
+    let channels = channel::Channels::at(&operator.channels.directory).list()?;
+    let boot = machine.boot()?;
+    let named = held.iter().filter_map(|lease| job_of(&lease.holder));
+    let jobs: BTreeSet<u32> = domain.iter().map(|domain| domain.job).chain(named).collect();
+    let mut lives = BTreeMap::new();
+    for job in jobs {
+        let words = ["-o", "show", "job", &job.to_string()];
+        let said = machine.scontrol(&words, operator.tools.scontrol_deadline).await;
+        lives.insert(job, life(&said, node));
+    }
+    let found =
+        Found { domain: domain.as_ref(), leases: &held, channels: &channels, boot: &boot, lives: &lives };
+    Ok(plan(&found, operator))
+}
+
+/// What `scontrol -o show job` says of a job, for this node.
+pub fn life(said: &Result<String, Unknown>, node: &str) -> Life {
+    let text = match said {
+        Ok(text) => text,
+        Err(error) if error.to_string().contains("Invalid job id") => return Life::Ended,
+        Err(_) => return Life::Unknown,
+    };
+    let word = |key: &str| text.split_whitespace().find_map(|word| word.strip_prefix(key));
+    let Some(state) = word("JobState=") else { return Life::Unknown };
+    // A list that cannot be read, or is cut short, excludes nobody.
+    let elsewhere = word("NodeList=").and_then(|list| HostList::parse(list).ok());
+    let elsewhere = elsewhere.is_some_and(|list| !list.is_empty() && !list.iter().any(|other| other == node));
+    match state {
+        "RUNNING" | "COMPLETING" | "CONFIGURING" | "SUSPENDED" | "STOPPED" | "SIGNALING" | "RESIZING"
+        | "STAGE_OUT"
+            if !elsewhere =>
+        {
+            Life::Runs
+        }
+        _ => Life::Ended,
+    }
+}
+
+impl What {
+    /// In a sentence that begins with the job.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            What::Ended => "has ended, and its domain was left behind",
+            What::Rebooted => "is from before the machine was booted, and its domain was left behind",
+            What::Lost => "runs on, but the machine was booted and its domain is gone",
+            What::Unknown => "may run or not, Slurm does not say: its domain stays",
+            What::Lease => "has ended, and its lease was left behind",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use imex_host::channel::{Channel, Facts, Kind, Mode, Owner};
+
+    use super::*;
+    use crate::job_domain::{JobChannel, SCHEMA_VERSION, Stage};
+
+    const NOW: &str = "0d2b9c1e-1111-2222-3333-444455556666";
+    const BEFORE: &str = "0d2b9c1e-1111-2222-3333-444455557777";
+
+    #[test]
+    fn only_what_is_proven_to_be_left_behind_is_taken_away() {
+        for (boot, life, taken, what) in [
+            (NOW, Life::Runs, false, None),
+            (NOW, Life::Unknown, false, Some(What::Unknown)),
+            (NOW, Life::Ended, true, Some(What::Ended)),
+            (BEFORE, Life::Runs, true, Some(What::Lost)),
+            (BEFORE, Life::Unknown, true, Some(What::Rebooted)),
+            (BEFORE, Life::Ended, true, Some(What::Rebooted)),
+        ] {
+            let sweep = planned("", Some(domain(boot)), &[], life, &[]);
+            let found: Vec<What> = sweep.findings.iter().map(|finding| finding.what).collect();
+            assert_eq!((sweep.plan.domain, found), (taken, Vec::from_iter(what)), "{boot} {life:?}");
+            assert_eq!(sweep.plan.channel, taken.then_some(8));
+        }
+    }
+
+    #[test]
+    fn leases_of_ended_jobs_are_given_back_and_others_stay() {
+        let leases = |life| planned("", None, &["7.0", "backup"], life, &[]).plan.leases.len();
+        assert_eq!((leases(Life::Ended), leases(Life::Runs), leases(Life::Unknown)), (1, 0, 0));
+    }
+
+    #[test]
+    fn channels_of_no_job_are_removed_where_each_job_has_its_own() {
+        let policy = "channels.use = \"per-job\"\nchannels.boot = \"0,3\"";
+        let swept = |policy, life| planned(policy, Some(domain(NOW)), &[], life, &[0, 3, 8, 9]).channels;
+        assert_eq!(swept(policy, Life::Runs), [9]);
+        assert_eq!(swept(policy, Life::Ended), [8, 9]);
+        assert_eq!(swept("", Life::Ended), [0; 0]);
+    }
+
+    #[test]
+    fn slurms_word_for_a_job_is_read_for_this_node() {
+        let said = |text: &str| life(&Ok(text.to_owned()), "n2");
+        assert_eq!(said("JobId=7 JobState=RUNNING Reason=None NodeList=n[1-2]"), Life::Runs);
+        assert_eq!(said("JobId=7 JobState=COMPLETING NodeList=n2"), Life::Runs);
+        assert_eq!(said("JobId=7 JobState=RUNNING NodeList=n[3-4]"), Life::Ended);
+        assert_eq!(said("JobId=7 JobState=COMPLETED NodeList=n[1-2]"), Life::Ended);
+        assert_eq!(said("JobId=7 JobState=PENDING NodeList="), Life::Ended);
+        assert_eq!(said("nothing"), Life::Unknown);
+        let gone = Unknown::new("slurm_load_jobs error: Invalid job id specified");
+        assert_eq!(life(&Err(gone), "n2"), Life::Ended);
+        assert_eq!(life(&Err(Unknown::new("no answer")), "n2"), Life::Unknown);
+    }
+
+    fn planned(
+        policy: &str,
+        domain: Option<JobDomain>,
+        leases: &[&str],
+        life: Life,
+        channels: &[u32],
+    ) -> Sweep {
+        let operator = Operator::parse(policy, Path::new("openimex.toml")).unwrap();
+        let lease = |name: &&str| Lease { holder: name.parse().unwrap(), since: None };
+        let leases: Vec<Lease> = leases.iter().map(lease).collect();
+        let facts =
+            Facts { kind: Kind::CharDevice { major: 1, minor: 1 }, mode: Mode::OPEN, owner: Owner::ROOT };
+        let channels = channels.iter().map(|number| (Channel::new(*number).unwrap(), facts));
+        let channels = Listing { channels: channels.collect(), ..Listing::default() };
+        let lives = BTreeMap::from([(7, life)]);
+        let boot = NOW.parse().unwrap();
+        let found = Found {
+            domain: domain.as_ref(),
+            leases: &leases,
+            channels: &channels,
+            boot: &boot,
+            lives: &lives,
+        };
+        plan(&found, &operator)
+    }
+
+    fn domain(boot: &str) -> JobDomain {
+        JobDomain {
+            schema_version: SCHEMA_VERSION,
+            job: 7,
+            run: "0".to_owned(),
+            boot_id: boot.parse().unwrap(),
+            since: jiff::Timestamp::UNIX_EPOCH,
+            node: "n2".to_owned(),
+            uid: 0,
+            unit: "imexd.service".to_owned(),
+            stage: Stage::Up,
+            reason: None,
+            domain_id: None,
+            members: Vec::new(),
+            block: None,
+            domains: None,
+            channel: Some(JobChannel { number: 8, path: "/dev/c/channel8".into(), removed_after: true }),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Before each task: whether it may start, and what it is told of its domain.
+//!
+//! It runs as the job's user and reads one file, which the prolog has written. A job that has no domain on this node by
+//! policy starts as if nothing were here.
+
+use imex_host::boot::BootId;
+use imex_host::compress;
+
+use crate::job_domain::{JobDomain, Stage};
+
+/// A variable for the task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value: one line.
+    pub value: String,
+}
+
+/// Whether a task may start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It may; the node has no domain for its job.
+    NoDomain,
+    /// It may, and is told this.
+    Admitted(Vec<Export>),
+    /// It must not.
+    Refused {
+        /// Why, in words.
+        why: String,
+    },
+}
+
+/// Whether tasks are to be told how NCCL finds the fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hints {
+    /// They are.
+    Nccl,
+    /// They are not.
+    None,
+}
+
+/// Judges for a task of one of the jobs `jobs`: that of the task, and the components of a heterogeneous one.
+pub fn judge(domain: Option<&JobDomain>, jobs: &[u32], boot: &BootId, hints: Hints) -> Admission {
+    let Some(domain) = domain.filter(|domain| jobs.contains(&domain.job)) else { return Admission::NoDomain };
+    if domain.boot_id != *boot {
+        let why = format!(
+            "{} was booted after the prolog of job {}: its IMEX domain is gone",
+            domain.node, domain.job
+        );
+        return Admission::Refused { why };
+    }
+    match domain.stage {
+        Stage::Up | Stage::ChannelOnly => Admission::Admitted(exports(domain, hints)),
+        Stage::Forming => {
+            let why = format!("the prolog of job {} did not end on {}", domain.job, domain.node);
+            Admission::Refused { why }
+        }
+        Stage::Failed => {
+            let reason = domain.reason.as_deref().unwrap_or("the prolog did not say why");
+            let why = format!("the IMEX domain of job {} is not UP on {}: {reason}", domain.job, domain.node);
+            Admission::Refused { why }
+        }
+    }
+}
+
+fn exports(domain: &JobDomain, hints: Hints) -> Vec<Export> {
+    let mut exports = Vec::new();
+    let mut add = |name, value: String| exports.push(Export { name, value });
+    if domain.stage == Stage::Up {
+        let names: Vec<String> = domain.members.iter().map(|member| member.node.clone()).collect();
+        add("OPENIMEX_DOMAIN_ID", domain.domain_id.clone().unwrap_or_default());
+        add("OPENIMEX_DOMAIN_MEMBERS", compress(&names));
+        add("OPENIMEX_DOMAIN_SIZE", names.len().to_string());
+        if let Some(index) = domain.index() {
+            add("OPENIMEX_DOMAIN_INDEX", index.to_string());
+        }
+        if let Some(domains) = domain.domains {
+            add("OPENIMEX_JOB_DOMAINS", domains.to_string());
+        }
+        if let Some(block) = &domain.block {
+            add("OPENIMEX_DOMAIN_BLOCK", block.clone());
+        }
+    }
+    if let Some(channel) = &domain.channel {
+        add("OPENIMEX_CHANNEL", channel.path.display().to_string());
+        // What NVIDIA's container toolkit looks for.
+        add("NVIDIA_IMEX_CHANNELS", channel.number.to_string());
+    }
+    if hints == Hints::Nccl && domain.stage == Stage::Up && domain.members.len() > 1 {
+        // With 1 a job whose fabric does not work fails; by default NCCL would fall back to the network and be slow.
+        add("NCCL_MNNVL_ENABLE", "1".to_owned());
+        add("NCCL_CUMEM_ENABLE", "1".to_owned());
+    }
+    exports.retain(|export| !export.value.chars().any(char::is_control));
+    exports
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job_domain::{JobChannel, MemberName, SCHEMA_VERSION};
+
+    const BOOT: &str = "0d2b9c1e-1111-2222-3333-444455556666";
+
+    #[test]
+    fn a_task_of_a_verified_domain_is_told_of_it() {
+        let told = text(&judge(Some(&domain(Stage::Up)), &[7], &boot(BOOT), Hints::Nccl));
+        let expected = "OPENIMEX_DOMAIN_ID=lab/7/0/0\nOPENIMEX_DOMAIN_MEMBERS=n[1-2]\nOPENIMEX_DOMAIN_SIZE=2\n\
+                        OPENIMEX_DOMAIN_INDEX=1\nOPENIMEX_JOB_DOMAINS=1\nOPENIMEX_CHANNEL=/dev/c/channel0\n\
+                        NVIDIA_IMEX_CHANNELS=0\nNCCL_MNNVL_ENABLE=1\nNCCL_CUMEM_ENABLE=1\n";
+        assert_eq!(told, expected);
+        let plain = text(&judge(Some(&domain(Stage::Up)), &[7], &boot(BOOT), Hints::None));
+        assert!(!plain.contains("NCCL"));
+    }
+
+    #[test]
+    fn a_task_of_a_domain_that_is_not_up_is_refused() {
+        for (stage, word) in [(Stage::Forming, "did not end"), (Stage::Failed, "is not UP on n2: n3 is away")]
+        {
+            let judged = text(&judge(Some(&domain(stage)), &[7], &boot(BOOT), Hints::None));
+            assert!(judged.contains(word), "{judged}");
+        }
+        let other = "0d2b9c1e-1111-2222-3333-444455557777";
+        let judged = text(&judge(Some(&domain(Stage::Up)), &[7], &boot(other), Hints::None));
+        assert!(judged.contains("was booted after the prolog"), "{judged}");
+    }
+
+    #[test]
+    fn a_job_without_a_domain_here_starts() {
+        assert_eq!(judge(None, &[7], &boot(BOOT), Hints::None), Admission::NoDomain);
+        assert_eq!(judge(Some(&domain(Stage::Failed)), &[8], &boot(BOOT), Hints::None), Admission::NoDomain);
+        let channel_only = text(&judge(Some(&domain(Stage::ChannelOnly)), &[6, 7], &boot(BOOT), Hints::Nccl));
+        assert_eq!(channel_only, "OPENIMEX_CHANNEL=/dev/c/channel0\nNVIDIA_IMEX_CHANNELS=0\n");
+    }
+
+    fn text(admission: &Admission) -> String {
+        match admission {
+            Admission::NoDomain => String::new(),
+            Admission::Admitted(exports) => {
+                exports.iter().map(|e| format!("{}={}\n", e.name, e.value)).collect()
+            }
+            Admission::Refused { why } => why.clone(),
+        }
+    }
+
+    fn boot(id: &str) -> BootId {
+        id.parse().unwrap()
+    }
+
+    fn domain(stage: Stage) -> JobDomain {
+        let member = |node: &str| MemberName { node: node.to_owned(), address: node.to_owned() };
+        JobDomain {
+            schema_version: SCHEMA_VERSION,
+            job: 7,
+            run: "0".to_owned(),
+            boot_id: boot(BOOT),
+            since: jiff::Timestamp::UNIX_EPOCH,
+            node: "n2".to_owned(),
+            uid: 1001,
+            unit: "imexd.service".to_owned(),
+            stage,
+            reason: Some("n3 is away".to_owned()),
+            domain_id: Some("lab/7/0/0".to_owned()),
+            members: vec![member("n1"), member("n2")],
+            block: None,
+            domains: Some(1),
+            channel: Some(JobChannel { number: 0, path: "/dev/c/channel0".into(), removed_after: false }),
+        }
+    }
+}
