@@ -35,4 +35,4 @@ pub mod systemd;
 pub use fabric::{CliqueId, ClusterUuid, FabricId, GpuFabric, GpuFabrics, NoFabric, identify};
 pub use hostlist::{HostList, HostListError, compress};
 pub use program::{Program, RunError, Said};
-pub use report::NodeReport;
+pub use report::{Asked, NodeReport};

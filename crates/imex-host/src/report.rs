@@ -17,12 +17,27 @@ pub struct NodeReport {
     pub time: Timestamp,
     /// The machine, by the name that Slurm knows it by.
     pub node: String,
+    /// Who was asked; older programs did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// Where the machine is attached, if it is; always what the rules say of `gpus`.
     pub fabric: Option<FabricId>,
     /// Why it is attached nowhere.
     pub no_fabric: Option<NoFabric>,
     /// What each GPU said.
     pub gpus: Vec<GpuFabric>,
+}
+
+/// Who told what the GPUs say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Asked {
+    /// NVIDIA's management library.
+    Nvml,
+    /// NVIDIA's tool, run for it.
+    NvidiaSmi,
+    /// A text that the tool had written before.
+    Text,
 }
 
 /// Why a line is no report.
@@ -47,10 +62,18 @@ impl NodeReport {
             schema_version: SCHEMA_VERSION,
             time,
             node: node.into(),
+            asked: None,
             fabric: identity.as_ref().ok().copied(),
             no_fabric: identity.err(),
             gpus,
         }
+    }
+
+    /// The same, and who told it.
+    #[must_use]
+    pub fn asked(mut self, asked: Asked) -> Self {
+        self.asked = Some(asked);
+        self
     }
 
     /// Reads one report. The identity is judged anew from what the GPUs said, so that an edited or older report cannot
@@ -64,7 +87,7 @@ impl NodeReport {
         if report.schema_version != SCHEMA_VERSION {
             return Err(ReportError::Version { found: report.schema_version });
         }
-        Ok(NodeReport::new(report.node, report.time, report.gpus))
+        Ok(NodeReport { asked: report.asked, ..NodeReport::new(report.node, report.time, report.gpus) })
     }
 
     /// The machine's fabric, or why it has none.
@@ -84,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_report_survives_its_line_and_is_judged_anew() {
-        let report = NodeReport::new("n1", Timestamp::UNIX_EPOCH, vec![gpu(1), gpu(1)]);
+        let report = NodeReport::new("n1", Timestamp::UNIX_EPOCH, vec![gpu(1), gpu(1)]).asked(Asked::Nvml);
         let line = serde_json::to_string(&report).unwrap();
         assert!(!line.contains('\n'));
         assert_eq!(NodeReport::parse(&line).unwrap(), report);

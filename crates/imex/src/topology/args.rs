@@ -1,6 +1,8 @@
 //! The command line of `imex topology`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use imex_topology::{BlockSizes, NodeSet, SlurmVersion};
@@ -181,12 +183,37 @@ pub(crate) struct DiffArgs {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct IdentifyArgs {
-    /// Read the text of nvidia-smi -q, or CSV with fabric columns, instead of asking nvidia-smi; - for standard input
-    #[arg(long, value_name = "FILE")]
+    /// Whom to ask: NVIDIA's library NVML, nvidia-smi, or (auto) nvidia-smi only where there is no library
+    #[arg(long, value_enum, value_name = "WHOM", default_value = "auto")]
+    pub(crate) by: ByArg,
+    /// The library
+    #[arg(long, value_name = "FILE", default_value = imex_nvml::DEFAULT_LIBRARY)]
+    pub(crate) library: PathBuf,
+    /// Read the text of nvidia-smi -q, or CSV with fabric columns, instead of asking; - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["by", "library"])]
     pub(crate) nvidia_smi: Option<PathBuf>,
     /// The name that Slurm knows the node by; its host name up to the first dot if not given
     #[arg(long, value_name = "NAME", env = "SLURMD_NODENAME")]
     pub(crate) node: Option<String>,
+    /// How long an answer may take, for instance 500ms, 60s, 2m
+    ///
+    /// Without the persistence daemon every GPU is woken for it, which takes seconds.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::cli::timeout)]
+    pub(crate) timeout: Duration,
+    /// Where nvidia-smi is looked for: folders with colons between
+    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
+    pub(crate) path: OsString,
+}
+
+/// Whom to ask for a fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ByArg {
+    /// The library, or nvidia-smi where it is missing.
+    Auto,
+    /// The library.
+    Nvml,
+    /// The tool.
+    NvidiaSmi,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -199,7 +226,10 @@ pub(crate) struct CollectArgs {
     pub(crate) srun: Option<String>,
     /// How long srun may take, for instance 500ms, 60s, 2m
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::cli::timeout)]
-    pub(crate) timeout: std::time::Duration,
+    pub(crate) timeout: Duration,
+    /// Where srun is looked for: folders with colons between
+    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
+    pub(crate) path: OsString,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -286,7 +316,7 @@ pub(crate) struct PlanArgs {
     pub(crate) svg: Option<PathBuf>,
     /// How long the controller may take to answer, for instance 500ms, 60s, 2m
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = crate::cli::timeout)]
-    pub(crate) timeout: std::time::Duration,
+    pub(crate) timeout: Duration,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

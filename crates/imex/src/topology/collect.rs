@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::process::Output;
 
-use imex_host::{HostList, NodeReport};
-use tokio::process::Command;
+use imex_host::{HostList, NodeReport, Program};
 
 use super::args::CollectArgs;
 use super::sources::lines;
@@ -54,18 +52,16 @@ pub(crate) fn run(args: &CollectArgs, out: &mut dyn Write) -> Result<Exit, Stop>
 }
 
 async fn srun(nodes: &str, count: usize, args: &CollectArgs) -> Result<String, Failure> {
-    let fail = |what: String| Failure::because(Exit::SourceUnreadable, what);
     // A node without a fabric ends with a code of its own; it must not end the others.
-    let asked = Command::new("srun")
-        .args(["--quiet", "--overlap", "--kill-on-bad-exit=0", "--ntasks-per-node=1"])
-        .arg(format!("--nodes={count}"))
-        .arg(format!("--nodelist={nodes}"))
-        .args(["imex", "topology", "identify"])
-        .kill_on_drop(true)
-        .output();
-    match tokio::time::timeout(args.timeout, asked).await {
-        Ok(Ok(Output { stdout, .. })) => Ok(String::from_utf8_lossy(&stdout).into_owned()),
-        Ok(Err(error)) => Err(fail(format!("srun cannot be run: {error}"))),
-        Err(_) => Err(fail(format!("srun did not end within {}", crate::output::duration(args.timeout)))),
+    let asked = Program::new("srun")
+        .words(["--quiet", "--overlap", "--kill-on-bad-exit=0", "--ntasks-per-node=1"])
+        .words([format!("--nodes={count}"), format!("--nodelist={nodes}")])
+        .words(["imex", "topology", "identify"])
+        .path(&args.path)
+        .deadline(args.timeout);
+    // What it says counts, whatever its exit code: the nodes that are silent are told by name.
+    match asked.ask().await {
+        Ok(said) => Ok(said.out),
+        Err(error) => Err(Failure::new(Exit::SourceUnreadable, &error)),
     }
 }

@@ -1,29 +1,24 @@
 //! `imex topology identify`: this node's fabric, as one line of JSON.
 
 use std::io::Write;
-use std::time::Duration;
 
-use imex_host::{NoFabric, NodeReport, nvidia_smi};
-use tokio::process::Command;
+use imex_host::{Asked, GpuFabric, NoFabric, NodeReport, Program, nvidia_smi};
 
-use super::args::IdentifyArgs;
+use super::args::{ByArg, IdentifyArgs};
 use super::files;
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::run::block_on;
 
-/// How long nvidia-smi may take: without the persistence daemon it wakes every GPU, which takes seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// Runs the command.
 pub(crate) fn run(args: &IdentifyArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
-    let text = match &args.nvidia_smi {
-        Some(path) => files::read(path)?,
-        None => block_on(ask())??,
+    let (gpus, asked) = match (&args.nvidia_smi, args.by) {
+        (Some(path), _) => (parse(&files::read(path)?)?, Asked::Text),
+        (None, ByArg::NvidiaSmi) => (by_tool(args)?, Asked::NvidiaSmi),
+        (None, by @ (ByArg::Auto | ByArg::Nvml)) => by_library(args, by)?,
     };
-    let gpus = nvidia_smi::parse(&text).map_err(|error| Failure::new(Exit::SourceUnreadable, &error))?;
-    let report = NodeReport::new(node(args)?, clock::timestamp(), gpus);
+    let report = NodeReport::new(node(args)?, clock::timestamp(), gpus).asked(asked);
     serde_json::to_writer(&mut *out, &report).map_err(std::io::Error::from)?;
     writeln!(out)?;
     Ok(match &report.no_fabric {
@@ -47,16 +42,32 @@ fn node(args: &IdentifyArgs) -> Result<String, Failure> {
     Ok(name.split('.').next().unwrap_or_default().to_owned())
 }
 
-async fn ask() -> Result<String, Failure> {
-    let fail = |what: String| {
-        Failure::because(Exit::SourceUnreadable, what)
-            .hint("`--nvidia-smi FILE` reads its saved text instead")
-    };
-    let asked = Command::new("nvidia-smi").arg("-q").kill_on_drop(true).output();
-    match tokio::time::timeout(PATIENCE, asked).await {
-        Ok(Ok(output)) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        Ok(Ok(output)) => Err(fail(format!("nvidia-smi ended with {}", output.status))),
-        Ok(Err(error)) => Err(fail(format!("nvidia-smi cannot be run: {error}"))),
-        Err(_) => Err(fail(format!("nvidia-smi did not answer within {} s", PATIENCE.as_secs()))),
+/// Asks the library, and the tool where there is none. A library that fails is not passed over: the tool uses it, too.
+fn by_library(args: &IdentifyArgs, by: ByArg) -> Result<(Vec<GpuFabric>, Asked), Failure> {
+    match imex_nvml::ask(&args.library, args.timeout) {
+        Ok(answer) => Ok((answer.gpus.into_iter().map(|gpu| gpu.fabric).collect(), Asked::Nvml)),
+        Err(error) if error.is_missing() && by == ByArg::Auto => {
+            match by_tool(args) {
+                Ok(gpus) => Ok((gpus, Asked::NvidiaSmi)),
+                Err(failure) => {
+                    let missing = imex_config::chain(&error);
+                    Err(Failure::because(Exit::SourceUnreadable, format!("{missing}; {}", failure.message()))
+                    .hint("`--library` and `--path` say where they are, `--nvidia-smi FILE` reads a saved text"))
+                }
+            }
+        }
+        Err(error) => Err(Failure::new(Exit::SourceUnreadable, &error)),
     }
+}
+
+fn by_tool(args: &IdentifyArgs) -> Result<Vec<GpuFabric>, Failure> {
+    let asked = Program::new("nvidia-smi").words(["-q"]).path(&args.path).deadline(args.timeout);
+    let said = block_on(asked.run())?.map_err(|error| {
+        Failure::new(Exit::SourceUnreadable, &error).hint("`--nvidia-smi FILE` reads its saved text instead")
+    })?;
+    parse(&said.out)
+}
+
+fn parse(text: &str) -> Result<Vec<GpuFabric>, Failure> {
+    nvidia_smi::parse(text).map_err(|error| Failure::new(Exit::SourceUnreadable, &error))
 }

@@ -1,6 +1,8 @@
 //! Golden files of `imex topology`: every command, its help, its misuse, its refusals.
 
-use std::path::Path;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::program::{imex, redactions, transcript};
 
@@ -102,6 +104,13 @@ fn nodes_are_identified_collected_and_mapped_as_recorded() {
         ("topology-identify-pending", "topology identify --node n1 --nvidia-smi DIR/smi-pending.txt"),
         ("topology-identify-failed", "topology identify --node n1 --nvidia-smi DIR/smi-failed.txt"),
         ("topology-identify-none", "topology identify --node n1 --nvidia-smi DIR/smi-none.txt"),
+        (
+            "topology-identify-no-gpus-here",
+            "topology identify --library /nowhere/libnvidia-ml.so.1 --path /nowhere",
+        ),
+        ("topology-identify-no-library", "topology identify --by nvml --library /nowhere/libnvidia-ml.so.1"),
+        ("topology-identify-not-nvml", "topology identify --library libc.so.6"),
+        ("topology-identify-both", "topology identify --by nvml --nvidia-smi DIR/smi-good.txt"),
         ("topology-identify-no-text", "topology identify --node n1 --nvidia-smi DIR/good.yaml"),
         ("topology-collect", "topology collect DIR/reports.jsonl"),
         ("topology-collect-no-report", "topology collect DIR/nodes.json"),
@@ -121,6 +130,28 @@ fn nodes_are_identified_collected_and_mapped_as_recorded() {
         ),
     ] {
         golden(name, words);
+    }
+}
+
+#[test]
+fn the_library_is_asked_and_says_what_the_tool_would() {
+    let _redacted = redactions();
+    let mut settings = insta::Settings::clone_current();
+    settings.add_filter(r#""time":"\d{4}-[^"]+""#, r#""time":"TIME""#);
+    let _times = settings.bind_to_scope();
+    let dir = tempfile::tempdir().unwrap();
+    let rack = "5b1e6f4e-8d3a-4c0b-9a52-0123456789ab";
+    for (name, pretend) in [
+        ("topology-identify-nvml", format!("gpu {rack} 7 completed\ngpu {rack} 7 completed\n")),
+        ("topology-identify-nvml-failed", format!("gpu {rack} 0 completed 23\n")),
+        ("topology-identify-nvml-no-driver", "error 9\n".to_owned()),
+        ("topology-identify-nvml-hangs", "slow 60000\n".to_owned()),
+    ] {
+        fs::write(dir.path().join("pretend"), pretend).unwrap();
+        let library = fake_nvml(dir.path());
+        let mut command = imex(&["topology", "identify", "--node", "n1", "--timeout", "5s", "--library"]);
+        command.arg(library).env("IMEX_FAKE_NVML", dir.path().join("pretend"));
+        insta::assert_snapshot!(name, transcript(&mut command, dir.path()));
     }
 }
 
@@ -157,4 +188,12 @@ fn golden(name: &str, words: &str) {
     let words = words.replace("DIR", dir.to_str().unwrap());
     let mut command = imex(&words.split_whitespace().collect::<Vec<_>>());
     insta::assert_snapshot!(name, transcript(command.env_remove("SLURMD_NODENAME"), &dir));
+}
+
+/// The fake library, as a file in `dir`.
+fn fake_nvml(dir: &Path) -> PathBuf {
+    let built = env::current_exe().unwrap().with_file_name("libimex_fake_nvml.so");
+    let library = dir.join("libnvidia-ml.so.1");
+    fs::copy(built, &library).unwrap();
+    library
 }
