@@ -14,11 +14,13 @@ pub mod access;
 pub mod folder;
 pub mod limit;
 pub mod node;
+pub mod set;
 
 pub use access::{Access, AccessReport, Evidence, Obstacle};
 pub use folder::{ChannelError, Channels, Ensured, FolderOutcome, Listing, NodeOutcome, Removed};
-pub use limit::ChannelLimit;
+pub use limit::{BeyondLimit, ChannelLimit};
 pub use node::{Facts, Fault, Kind, Mode, Owner, Spec};
+pub use set::{ChannelSet, NotAChannelSet};
 
 use std::fmt;
 use std::str::FromStr;

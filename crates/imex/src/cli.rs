@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use imex_lab::NodeSignal;
 use jiff::SignedDuration;
 
+use crate::channel::ChannelArgs;
 use crate::exit::Exit;
 use crate::follow::args::FollowArgs;
 use crate::output::Format;
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     /// then writes the map, restarts the service and sees the new domain come UP. A change that leaves the map the same
     /// does nothing. SIGHUP looks at once. Every change is a line of JSON.
     Follow(FollowArgs),
+    /// Make, remove and check the channel devices, without which no program can share GPU memory between machines
+    Channel(ChannelArgs),
     /// Find which nodes share an NVLink fabric, and keep Slurm's topology true to it
     Topology(TopologyArgs),
     /// Make domains for Slurm's jobs, and see that Slurm is set up for it
@@ -206,6 +209,7 @@ impl Cli {
             Command::Wait(args) => args.json,
             // Its lines are JSON; a failure is for people.
             Command::Follow(_) => false,
+            Command::Channel(args) => args.command.json(),
             Command::Topology(args) => args.command.json(),
             Command::Slurm(args) => args.command.json(),
             Command::Lab(args) => match &args.command {

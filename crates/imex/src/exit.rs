@@ -74,6 +74,20 @@ pub enum Exit {
     TopologyBusy,
     /// The node could not take the map that the topology asks for.
     NotFollowed,
+    /// The driver has no IMEX channels: it is not loaded, or they are switched off.
+    NoChannels,
+    /// A channel's device is missing.
+    ChannelMissing,
+    /// A channel's device is another one, or has another mode or owner.
+    ChannelWrong,
+    /// A user may not open a channel.
+    ChannelDenied,
+    /// A channel's device has no driver behind it.
+    ChannelNoDriver,
+    /// Something that is no device, or no folder, stands in a channel's way.
+    NotADevice,
+    /// The driver has not so many channels.
+    BeyondChannels,
     /// The environment is not that of a job's script.
     JobContext,
     /// The machine, its fabric or its service is not fit for the job.
@@ -168,6 +182,13 @@ impl Exit {
         (Exit::RollbackUnconfirmed, "nor was the one before confirmed; its file is back"),
         (Exit::TopologyBusy, "another process changes the same file"),
         (Exit::NotFollowed, "the node could not take its new map"),
+        (Exit::NoChannels, "the driver has no IMEX channels"),
+        (Exit::ChannelMissing, "a channel's device is missing"),
+        (Exit::ChannelWrong, "a channel's device is not what it should be"),
+        (Exit::ChannelDenied, "the user may not open a channel"),
+        (Exit::ChannelNoDriver, "a channel's device has no driver behind it"),
+        (Exit::NotADevice, "what is in a channel's place is no device"),
+        (Exit::BeyondChannels, "the driver has not so many channels"),
         (Exit::JobContext, "the environment is not that of a job's script"),
         (Exit::NodeUnfit, "the node or its service is not fit for the job"),
         (Exit::DomainInUse, "the node's domain is in use by somebody else"),
@@ -234,6 +255,13 @@ impl Exit {
             Exit::RollbackUnconfirmed => 53,
             Exit::TopologyBusy => 54,
             Exit::NotFollowed => 55,
+            Exit::NoChannels => 60,
+            Exit::ChannelMissing => 61,
+            Exit::ChannelWrong => 62,
+            Exit::ChannelDenied => 63,
+            Exit::ChannelNoDriver => 64,
+            Exit::NotADevice => 65,
+            Exit::BeyondChannels => 66,
             Exit::JobContext => 70,
             Exit::NodeUnfit => 71,
             Exit::DomainInUse => 72,

@@ -61,13 +61,18 @@ impl Failure {
         self.exit
     }
 
-    /// Writes it for people.
-    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "imex: {}", self.message)?;
+    /// Writes it for people as one line of many, about `name`, its hint below.
+    pub(crate) fn write_about(&self, name: &str, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{name}: {}", self.message)?;
         match &self.hint {
             Some(hint) => writeln!(out, "  hint: {hint}"),
             None => Ok(()),
         }
+    }
+
+    /// Writes it for people.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_about("imex", out)
     }
 }
 

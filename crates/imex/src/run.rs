@@ -12,7 +12,7 @@ use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::output::{self, Format};
-use crate::{follow, lab, slurm, topology, wait};
+use crate::{channel, follow, lab, slurm, topology, wait};
 
 /// Runs the program that this command line names: its first word decides.
 pub fn main(line: Vec<OsString>) -> ExitCode {
@@ -34,6 +34,7 @@ fn imex(line: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
         Command::Wait(args) => wait::run(&args, out),
         Command::Lab(args) => lab::run(args, out),
         Command::Follow(args) => follow::run(&args, out),
+        Command::Channel(args) => channel::run(&args.command, out),
         Command::Topology(args) => topology::run(&args.command, out),
         Command::Slurm(args) => slurm::run(&args.command, out, err),
     };

@@ -29,6 +29,7 @@ complete -c imex -n "__fish_imex_needs_command" -s V -l version -d 'Print versio
 complete -c imex -n "__fish_imex_needs_command" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
 complete -c imex -n "__fish_imex_needs_command" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
 complete -c imex -n "__fish_imex_needs_command" -f -a "follow" -d 'Keep this node\'s map in line with the topology, where domains are not made for each job'
+complete -c imex -n "__fish_imex_needs_command" -f -a "channel" -d 'Make, remove and check the channel devices, without which no program can share GPU memory between machines'
 complete -c imex -n "__fish_imex_needs_command" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
 complete -c imex -n "__fish_imex_needs_command" -f -a "slurm" -d 'Make domains for Slurm\'s jobs, and see that Slurm is set up for it'
 complete -c imex -n "__fish_imex_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -113,6 +114,46 @@ complete -c imex -n "__fish_imex_using_subcommand follow" -l port -d 'TCP port f
 complete -c imex -n "__fish_imex_using_subcommand follow" -l interval -d 'The time between looks at the topology, for instance 30s, 1m' -r
 complete -c imex -n "__fish_imex_using_subcommand follow" -l up -d 'How long the new domain may take to be UP; jobs wait for as long' -r
 complete -c imex -n "__fish_imex_using_subcommand follow" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand channel; and not __fish_seen_subcommand_from list create remove check help" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand channel; and not __fish_seen_subcommand_from list create remove check help" -f -a "list" -d 'Show the channels of this node, and what is wrong with them'
+complete -c imex -n "__fish_imex_using_subcommand channel; and not __fish_seen_subcommand_from list create remove check help" -f -a "create" -d 'Make channels what they should be'
+complete -c imex -n "__fish_imex_using_subcommand channel; and not __fish_seen_subcommand_from list create remove check help" -f -a "remove" -d 'Remove channels'
+complete -c imex -n "__fish_imex_using_subcommand channel; and not __fish_seen_subcommand_from list create remove check help" -f -a "check" -d 'Tell if channels are what they should be, and if a user could open them'
+complete -c imex -n "__fish_imex_using_subcommand channel; and not __fish_seen_subcommand_from list create remove check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from list" -s c -l config -d 'What channels should be like: openimex.toml' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from list" -l dir -d 'The folder of channels; that of the configuration if not given' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from list" -l devices -d 'Where the kernel lists its drivers' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from list" -l params -d 'Where NVIDIA\'s driver lists its parameters' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from list" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from create" -l owner -d 'Give them to this user, by name or number; to root if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from create" -s c -l config -d 'What channels should be like: openimex.toml' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from create" -l dir -d 'The folder of channels; that of the configuration if not given' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from create" -l devices -d 'Where the kernel lists its drivers' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from create" -l params -d 'Where NVIDIA\'s driver lists its parameters' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from create" -l boot -d 'Those that the configuration has for the boot; none if Slurm\'s switch/nvidia_imex makes them'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from create" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from remove" -s c -l config -d 'What channels should be like: openimex.toml' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from remove" -l dir -d 'The folder of channels; that of the configuration if not given' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from remove" -l devices -d 'Where the kernel lists its drivers' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from remove" -l params -d 'Where NVIDIA\'s driver lists its parameters' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from remove" -l all -d 'All that are there'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from remove" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from check" -l as -d 'A user who should be able to open them, by name or number' -r
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from check" -l owner -d 'Expect them to be this user\'s, by name or number; root\'s if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from check" -s c -l config -d 'What channels should be like: openimex.toml' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from check" -l dir -d 'The folder of channels; that of the configuration if not given' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from check" -l devices -d 'Where the kernel lists its drivers' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from check" -l params -d 'Where NVIDIA\'s driver lists its parameters' -r -F
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from check" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from help" -f -a "list" -d 'Show the channels of this node, and what is wrong with them'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from help" -f -a "create" -d 'Make channels what they should be'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Remove channels'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from help" -f -a "check" -d 'Tell if channels are what they should be, and if a user could open them'
+complete -c imex -n "__fish_imex_using_subcommand channel; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -s h -l help -d 'Print help'
 complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "generate" -d 'Write Slurm\'s topology for what the sources say'
 complete -c imex -n "__fish_imex_using_subcommand topology; and not __fish_seen_subcommand_from generate lint diff identify collect apply verify watch node-map plan help" -f -a "lint" -d 'Judge a topology file as slurmctld would, and beyond'
@@ -153,11 +194,18 @@ complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subc
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from diff" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help'
-complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l nvidia-smi -d 'Read the text of nvidia-smi -q, or CSV with fabric columns, instead of asking nvidia-smi; - for standard input' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l by -d 'Whom to ask: NVIDIA\'s library NVML, nvidia-smi, or (auto) nvidia-smi only where there is no library' -r -f -a "auto\t'The library, or nvidia-smi where it is missing'
+nvml\t'The library'
+nvidia-smi\t'The tool'"
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l library -d 'The library' -r -F
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l nvidia-smi -d 'Read the text of nvidia-smi -q, or CSV with fabric columns, instead of asking; - for standard input' -r -F
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l node -d 'The name that Slurm knows the node by; its host name up to the first dot if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l timeout -d 'How long an answer may take, for instance 500ms, 60s, 2m' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l path -d 'Where nvidia-smi is looked for: folders with colons between' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -l srun -d 'Run identify on these nodes with srun' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -l timeout -d 'How long srun may take, for instance 500ms, 60s, 2m' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -l path -d 'Where srun is looked for: folders with colons between' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -s h -l help -d 'Print help'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l to -d 'The file that the controller reads' -r -F
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l path -d 'Where scontrol is looked for: folders with colons between' -r
@@ -290,18 +338,23 @@ complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcomm
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "settings" -d 'Print the lines that slurm.conf needs, and what each really means'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "check" -d 'Judge a slurm.conf, or a running controller, for jobs that need a verified domain'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology slurm help" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology slurm help" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology slurm help" -f -a "follow" -d 'Keep this node\'s map in line with the topology, where domains are not made for each job'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology slurm help" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology slurm help" -f -a "slurm" -d 'Make domains for Slurm\'s jobs, and see that Slurm is set up for it'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow topology slurm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "follow" -d 'Keep this node\'s map in line with the topology, where domains are not made for each job'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "channel" -d 'Make, remove and check the channel devices, without which no program can share GPU memory between machines'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "slurm" -d 'Make domains for Slurm\'s jobs, and see that Slurm is set up for it'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "up" -d 'Start a lab in the background and wait until its domain is UP'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "own" -d 'Own a lab: what `up` starts in the background'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "status" -d 'Tell how the nodes and the domain fare'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "kill" -d 'Send a signal to a node'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "start" -d 'Start a node that has ended'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "down" -d 'End all nodes and the lab; its files stay'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from channel" -f -a "list" -d 'Show the channels of this node, and what is wrong with them'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from channel" -f -a "create" -d 'Make channels what they should be'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from channel" -f -a "remove" -d 'Remove channels'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from channel" -f -a "check" -d 'Tell if channels are what they should be, and if a user could open them'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "generate" -d 'Write Slurm\'s topology for what the sources say'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "lint" -d 'Judge a topology file as slurmctld would, and beyond'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "diff" -d 'Tell what changes between two topology files, by node and block'

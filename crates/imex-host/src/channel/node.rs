@@ -144,24 +144,18 @@ pub enum Fault {
     },
 }
 
-/// All that is wrong with `channel`'s node; nothing if it is as it should be.
+/// All that is wrong with `channel`'s node; nothing if it is as it should be. Of what is no character device only that
+/// counts.
 pub fn judge(facts: &Facts, channel: Channel, spec: &Spec) -> Vec<Fault> {
+    let Kind::CharDevice { major, minor } = facts.kind else {
+        return vec![Fault::Kind { found: facts.kind }];
+    };
     let mut faults = Vec::new();
-    match facts.kind {
-        Kind::CharDevice { major, minor } => {
-            if major != spec.major.number() {
-                faults.push(Fault::Major { expected: spec.major.number(), found: major });
-            }
-            if minor != channel.number() {
-                faults.push(Fault::Minor { expected: channel.number(), found: minor });
-            }
-        }
-        found @ (Kind::BlockDevice
-        | Kind::Directory
-        | Kind::Symlink
-        | Kind::File
-        | Kind::Fifo
-        | Kind::Socket) => faults.push(Fault::Kind { found }),
+    if major != spec.major.number() {
+        faults.push(Fault::Major { expected: spec.major.number(), found: major });
+    }
+    if minor != channel.number() {
+        faults.push(Fault::Minor { expected: channel.number(), found: minor });
     }
     if facts.mode != spec.mode {
         faults.push(Fault::Mode { expected: spec.mode, found: facts.mode });
@@ -263,7 +257,10 @@ mod tests {
             (Facts { kind: device(498, 3), ..right }, &["its major is 498, not 234"]),
             (Facts { kind: device(234, 0), ..right }, &["its minor is 0, not 3"]),
             (Facts { kind: Kind::BlockDevice, ..right }, &["it is a block device, not a character device"]),
-            (Facts { kind: Kind::Symlink, ..right }, &["it is a symbolic link, not a character device"]),
+            (
+                Facts { kind: Kind::Symlink, mode: Mode::of(0o777), ..right },
+                &["it is a symbolic link, not a character device"],
+            ),
             (Facts { mode: Mode::of(0o104_600), ..right }, &["its mode is 4600, not 0666"]),
             (Facts { owner: nobody, ..right }, &["its owner is 65534:0, not 0:0"]),
             (

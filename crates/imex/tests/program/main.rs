@@ -6,6 +6,7 @@
 
 mod aws;
 mod background;
+mod channel;
 mod follow;
 mod foreground;
 mod library;
