@@ -2,7 +2,6 @@
 //!
 //! A function returns when all is well and panics when it is not.
 
-mod auth_message;
 mod aws_answer;
 mod command_answer;
 mod config_file;
@@ -10,9 +9,9 @@ mod host_text;
 mod machine;
 mod node_map;
 mod peer_frame;
+mod slurm_text;
 mod topology_file;
 
-pub use auth_message::auth_message;
 pub use aws_answer::aws_answer;
 pub use command_answer::command_answer;
 pub use config_file::config_file;
@@ -20,6 +19,7 @@ pub use host_text::host_text;
 pub use machine::machine;
 pub use node_map::node_map;
 pub use peer_frame::peer_frame;
+pub use slurm_text::slurm_text;
 pub use topology_file::topology_file;
 
 /// What reads the rest of an input, chosen by its first byte: `A` is the first reader. Seeds can be read that way, and
