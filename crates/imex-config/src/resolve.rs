@@ -6,7 +6,6 @@
 mod files;
 mod here;
 mod lookup;
-mod munge;
 mod own;
 mod security;
 
@@ -85,7 +84,7 @@ pub fn resolve(
         bind,
         port,
         quorum: quorum(&values),
-        timing: Timing { auth_retry: security.retry_interval(), ..timing(&values, nodes) },
+        timing: timing(&values, nodes),
         security,
         command,
         log,

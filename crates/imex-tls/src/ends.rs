@@ -66,7 +66,7 @@ impl Ends {
         }
     }
 
-    pub(crate) fn of(
+    fn of(
         server: Arc<CertifiedKey>,
         clients: Arc<dyn ClientCertVerifier>,
         client: Arc<CertifiedKey>,

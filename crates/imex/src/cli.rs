@@ -8,11 +8,13 @@ use imex_lab::NodeSignal;
 use jiff::SignedDuration;
 
 use crate::channel::ChannelArgs;
+use crate::doctor::DoctorArgs;
 use crate::exit::Exit;
 use crate::follow::args::FollowArgs;
 use crate::output::Format;
 use crate::slurm::SlurmArgs;
 use crate::topology::TopologyArgs;
+use crate::validate::ValidateArgs;
 
 /// The longest `--timeout`. A prolog that waits for longer has been forgotten, and clocks do not overflow.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -50,6 +52,16 @@ pub(crate) enum Command {
     Topology(TopologyArgs),
     /// Make domains for Slurm's jobs, and see that Slurm is set up for it
     Slurm(SlurmArgs),
+    /// Examine this node by numbered checks: what is wrong, by what evidence, and what to do
+    ///
+    /// Ends with 0 if all is well, 100 if a check fails, 101 if one warns, 102 if something could not be told. Most checks
+    /// need no root; docs/doctor.md lists them.
+    Doctor(DoctorArgs),
+    /// Verify the domain of the job that this runs in, by what every member says of itself
+    ///
+    /// It asks each node of the job with srun: its own row, its node map, its version, and if the job's user can open the
+    /// channel. A job over several NVLink partitions must have a domain in each. Prints the tables and one verdict.
+    Validate(ValidateArgs),
 }
 
 /// Whose domain to wait for, and for how long.
@@ -212,6 +224,8 @@ impl Cli {
             Command::Channel(args) => args.command.json(),
             Command::Topology(args) => args.command.json(),
             Command::Slurm(args) => args.command.json(),
+            Command::Doctor(args) => args.json(),
+            Command::Validate(args) => args.json,
             Command::Lab(args) => match &args.command {
                 None => args.json,
                 Some(LabCommand::Up(up)) => up.lab.json,

@@ -10,6 +10,7 @@ mod channel;
 pub mod cli;
 mod clock;
 mod diagnosis;
+mod doctor;
 pub mod exit;
 mod failure;
 mod fault;
@@ -20,7 +21,9 @@ mod output;
 mod progress;
 mod run;
 mod slurm;
+mod table;
 mod topology;
+mod validate;
 mod wait;
 
 pub use cli::command;

@@ -12,7 +12,7 @@ use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::output::{self, Format};
-use crate::{channel, follow, lab, slurm, topology, wait};
+use crate::{channel, doctor, follow, lab, slurm, topology, validate, wait};
 
 /// Runs the program that this command line names: its first word decides.
 pub fn main(line: Vec<OsString>) -> ExitCode {
@@ -37,6 +37,8 @@ fn imex(line: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
         Command::Channel(args) => channel::run(&args.command, out),
         Command::Topology(args) => topology::run(&args.command, out),
         Command::Slurm(args) => slurm::run(&args.command, out, err),
+        Command::Doctor(args) => doctor::run(&args, out),
+        Command::Validate(args) => validate::run(&args, out),
     };
     match done.and_then(|exit| Ok(out.flush().map(|()| exit)?)) {
         Ok(exit) => exit,

@@ -17,6 +17,7 @@ use std::io::Write;
 use std::path::Path;
 
 pub(crate) use args::{SlurmArgs, SlurmCommand};
+pub(crate) use check::{Source, judged};
 use imex_config::Operator;
 use imex_config::operator::{self, OperatorError};
 use imex_host::systemd::ServiceName;

@@ -24,6 +24,7 @@ mod watch;
 use std::io::Write;
 
 pub(crate) use args::{ScopeArg, SourceArgs, TopologyArgs, TopologyCommand};
+pub(crate) use files::read;
 pub(crate) use files::topologies as topologies_of;
 pub(crate) use node_map::{addresses, failure as node_map_failure};
 pub(crate) use sources::{agreed, inventory};

@@ -32,6 +32,8 @@ complete -c imex -n "__fish_imex_needs_command" -f -a "follow" -d 'Keep this nod
 complete -c imex -n "__fish_imex_needs_command" -f -a "channel" -d 'Make, remove and check the channel devices, without which no program can share GPU memory between machines'
 complete -c imex -n "__fish_imex_needs_command" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
 complete -c imex -n "__fish_imex_needs_command" -f -a "slurm" -d 'Make domains for Slurm\'s jobs, and see that Slurm is set up for it'
+complete -c imex -n "__fish_imex_needs_command" -f -a "doctor" -d 'Examine this node by numbered checks: what is wrong, by what evidence, and what to do'
+complete -c imex -n "__fish_imex_needs_command" -f -a "validate" -d 'Verify the domain of the job that this runs in, by what every member says of itself'
 complete -c imex -n "__fish_imex_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand wait" -s c -l config -d 'Configuration file of the local daemon' -r -F
 complete -c imex -n "__fish_imex_using_subcommand wait" -l timeout -d 'How long to wait, for instance 500ms, 60s, 2m' -r
@@ -298,28 +300,27 @@ complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subc
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "node-map" -d 'Print the node map of a node whose domain is not made for each job'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Tell where a job would land, or why it would not start'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog settings check help" -s h -l help -d 'Print help'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog settings check help" -f -a "prolog" -d 'Form this node\'s domain for the job that is about to start: Slurm\'s Prolog'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog settings check help" -f -a "epilog" -d 'Take away what the prolog made for a job: Slurm\'s Epilog'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog settings check help" -f -a "settings" -d 'Print the lines that slurm.conf needs, and what each really means'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog settings check help" -f -a "check" -d 'Judge a slurm.conf, or a running controller, for jobs that need a verified domain'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog settings check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "prolog" -d 'Form this node\'s domain for the job that is about to start: Slurm\'s Prolog'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "epilog" -d 'Take away what the prolog made for a job: Slurm\'s Epilog'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "sweep" -d 'Take away what lost epilogs left behind: at boot, and as Slurm\'s HealthCheckProgram'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "task-prolog" -d 'Let a task start only if its job\'s domain is UP, and tell it of the domain: Slurm\'s TaskProlog'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "settings" -d 'Print the lines that slurm.conf needs, and what each really means'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "check" -d 'Judge a slurm.conf, or a running controller, for jobs that need a verified domain'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from prolog" -s c -l config -d 'How domains are made on this node' -r -F
-complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from prolog" -l stop-after -d 'Be killed after this step. For tests of what a killed prolog leaves behind' -r -f -a "applicable\t''
-lease\t''
-channel\t''
-scope\t''
-peers\t''
-stop\t''
-files\t''
-start\t''
-settle\t''
-verdict\t''"
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from prolog" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from prolog" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from epilog" -s c -l config -d 'How domains are made on this node' -r -F
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from epilog" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from epilog" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from sweep" -s c -l config -d 'How domains are made on this node' -r -F
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from sweep" -l node -d 'The name by which Slurm knows this node; that of the machine if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from sweep" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from sweep" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from task-prolog" -s c -l config -d 'How domains are made on this node' -r -F
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from task-prolog" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from task-prolog" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -l scripts -d 'The folder of the scripts on every node' -r -F
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -s c -l config -d 'How domains are made: openimex.toml' -r -F
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -l pcs -d 'Print the JSON for aws pcs update-cluster --slurm-configuration'
@@ -335,16 +336,61 @@ complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcomm
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "prolog" -d 'Form this node\'s domain for the job that is about to start: Slurm\'s Prolog'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "epilog" -d 'Take away what the prolog made for a job: Slurm\'s Epilog'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Take away what lost epilogs left behind: at boot, and as Slurm\'s HealthCheckProgram'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "task-prolog" -d 'Let a task start only if its job\'s domain is UP, and tell it of the domain: Slurm\'s TaskProlog'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "settings" -d 'Print the lines that slurm.conf needs, and what each really means'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "check" -d 'Judge a slurm.conf, or a running controller, for jobs that need a verified domain'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "follow" -d 'Keep this node\'s map in line with the topology, where domains are not made for each job'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "channel" -d 'Make, remove and check the channel devices, without which no program can share GPU memory between machines'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "slurm" -d 'Make domains for Slurm\'s jobs, and see that Slurm is set up for it'
-complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -s c -l config -d 'How domains are made: openimex.toml' -r -F
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l as -d 'The user whose access to the channel counts; who runs this if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l ask -d 'How long each question to another program, bus or machine may take, for instance 500ms, 2s' -r
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l root -d 'Look at a machine whose files lie under this folder' -r -F
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l path -d 'Where programs are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l slurm-conf -d 'Where slurm.conf is; the controller is asked where there is none' -r -F
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l bundle -d 'Also write facts, findings, files and the ends of logs, without secrets, into this tar.gz' -r -F
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -s q -l quiet -d 'Show only what is not ok'
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -f -a "explain" -d 'Tell what a code of CUDA means here: 101, 400, 401, 719, 800, 801, 802'
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand doctor; and __fish_seen_subcommand_from explain" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand doctor; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand doctor; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Tell what a code of CUDA means here: 101, 400, 401, 719, 800, 801, 802'
+complete -c imex -n "__fish_imex_using_subcommand doctor; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -s N -l nodes -d 'How many nodes the script asks for; it leaves that to sbatch if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -s p -l partition -d 'Which partition the script asks for; it leaves that to sbatch if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -s c -l config -d 'How domains are made: openimex.toml' -r -F
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l reports -d 'Judge what members have told before, one JSON a line, instead of asking them; - for standard input' -r -F
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l timeout -d 'How long all members together may take, for instance 30s, 2m' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l bandwidth-timeout -d 'How long nvbandwidth may take' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l min-bandwidth -d 'Fail if any pair of GPUs has less than this, in GB/s' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l gpus-per-node -d 'How many GPUs a node has: so many ranks of nvbandwidth are started on each' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l path -d 'Where srun and nvbandwidth are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l job -d 'The job\'s number' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l nodelist -d 'The job\'s nodes' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l script -d 'Print a batch script that validates, for sbatch, and do nothing else'
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l bandwidth -d 'Also measure the bandwidth between all GPUs with nvbandwidth, if it is found'
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -f -a "member" -d 'Tell what this member knows, as one line of JSON: what validate starts on every node'
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -s c -l config -d 'How domains are made: openimex.toml' -r -F
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l node -d 'This node\'s name in Slurm' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l ask -d 'How long one question may take' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l path -d 'Where programs are looked for' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l root -d 'Look at a machine whose files lie under this folder' -r -F
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from help" -f -a "member" -d 'Tell what this member knows, as one line of JSON: what validate starts on every node'
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm doctor validate help" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm doctor validate help" -f -a "lab" -d 'Run a rack of real daemons on this machine, without a GPU'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm doctor validate help" -f -a "follow" -d 'Keep this node\'s map in line with the topology, where domains are not made for each job'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm doctor validate help" -f -a "channel" -d 'Make, remove and check the channel devices, without which no program can share GPU memory between machines'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm doctor validate help" -f -a "topology" -d 'Find which nodes share an NVLink fabric, and keep Slurm\'s topology true to it'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm doctor validate help" -f -a "slurm" -d 'Make domains for Slurm\'s jobs, and see that Slurm is set up for it'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm doctor validate help" -f -a "doctor" -d 'Examine this node by numbered checks: what is wrong, by what evidence, and what to do'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm doctor validate help" -f -a "validate" -d 'Verify the domain of the job that this runs in, by what every member says of itself'
+complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology slurm doctor validate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "up" -d 'Start a lab in the background and wait until its domain is UP'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "own" -d 'Own a lab: what `up` starts in the background'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "status" -d 'Tell how the nodes and the domain fare'
@@ -367,5 +413,9 @@ complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcomma
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from topology" -f -a "plan" -d 'Tell where a job would land, or why it would not start'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from slurm" -f -a "prolog" -d 'Form this node\'s domain for the job that is about to start: Slurm\'s Prolog'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from slurm" -f -a "epilog" -d 'Take away what the prolog made for a job: Slurm\'s Epilog'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from slurm" -f -a "sweep" -d 'Take away what lost epilogs left behind: at boot, and as Slurm\'s HealthCheckProgram'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from slurm" -f -a "task-prolog" -d 'Let a task start only if its job\'s domain is UP, and tell it of the domain: Slurm\'s TaskProlog'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from slurm" -f -a "settings" -d 'Print the lines that slurm.conf needs, and what each really means'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from slurm" -f -a "check" -d 'Judge a slurm.conf, or a running controller, for jobs that need a verified domain'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from doctor" -f -a "explain" -d 'Tell what a code of CUDA means here: 101, 400, 401, 719, 800, 801, 802'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from validate" -f -a "member" -d 'Tell what this member knows, as one line of JSON: what validate starts on every node'

@@ -38,7 +38,8 @@ impl Driver {
                 self.notes.clean_up(peer, instance, reason);
             }
             Action::RecordImporters(importers) => self.record(&importers),
-            Action::StartAuthServer => self.start_auth_server(),
+            // The credentials were judged before anything was bound.
+            Action::StartAuthServer => self.machine.handle(Input::AuthServerReady, now),
             Action::Reload { peer } => self.reload.told(peer),
             Action::AttachGpu => self.machine.handle(Input::GpuReady, now),
             Action::AnswerTable { ticket, table } => {

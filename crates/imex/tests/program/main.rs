@@ -7,6 +7,7 @@
 mod aws;
 mod background;
 mod channel;
+mod doctor;
 mod follow;
 mod foreground;
 mod library;

@@ -1,0 +1,217 @@
+//! Checks of the service, its unit and its files.
+
+use imex_config::operator::Unusable;
+use imex_host::systemd::{ActiveState, Enablement, LoadState, ServiceFacts};
+
+use super::Finding;
+use super::hardware::has_channels;
+use crate::doctor::facts::{Facts, Severity, Told, Unit};
+
+/// So many restarts by systemd are a service that does not hold.
+const MANY_RESTARTS: u32 = 3;
+
+pub(super) fn policy(facts: &Facts) -> Finding {
+    match &facts.operator_faults {
+        None => Finding::ok("openimex.toml can be used, or is not there and everything has its default"),
+        Some(faults) => Finding::fail(faults, "correct the file: until then prologs fail on this node"),
+    }
+}
+
+/// The unit, or why there is nothing to say about it.
+fn found(facts: &Facts) -> Result<&ServiceFacts, Finding> {
+    let name = &facts.service.unit;
+    match &facts.service.state {
+        Told::Unknown(why) if !has_channels(facts) => {
+            Err(Finding::not_applicable(format!("the driver has no IMEX channels here, and {why}")))
+        }
+        Told::Unknown(why) => Err(Finding::unknown(why)),
+        Told::Known(Unit::Found(unit)) => Ok(unit),
+        Told::Known(Unit::Missing) if !has_channels(facts) => Err(Finding::not_applicable(format!(
+            "there is no {name}, and the driver has no IMEX channels here"
+        ))),
+        Told::Known(Unit::Missing) => Err(Finding::fail(
+            format!("there is no {name}"),
+            "install the service, or name its unit in service.unit of openimex.toml",
+        )),
+    }
+}
+
+pub(super) fn unit(facts: &Facts) -> Finding {
+    let unit = match found(facts) {
+        Ok(unit) => unit,
+        Err(finding) => return finding,
+    };
+    let name = &unit.id;
+    match &unit.load {
+        LoadState::Masked => {
+            return Finding::fail(format!("{name} is masked"), "`systemctl unmask` it, or name another unit");
+        }
+        LoadState::Loaded => {}
+        LoadState::NotFound | LoadState::BadSetting | LoadState::Error | LoadState::Other(_) => {
+            let why = unit.load_error.as_deref().unwrap_or("its file cannot be used");
+            return Finding::fail(
+                format!("{name}: {why}"),
+                "`systemctl status` and `systemd-analyze verify` tell more",
+            );
+        }
+    }
+    match unit.enablement {
+        Enablement::Disabled => {
+            let evidence = format!("{name} is disabled");
+            match facts.operator.service.unit_unusable {
+                Unusable::Skip => Finding::warn(
+                    evidence,
+                    "`systemctl enable` it: prologs skip this node and its jobs run without NVLink between nodes",
+                ),
+                Unusable::Fail => {
+                    Finding::fail(evidence, "`systemctl enable` it: prologs fail here until then")
+                }
+            }
+        }
+        Enablement::Masked | Enablement::MaskedRuntime => {
+            Finding::fail(format!("{name} is masked"), "`systemctl unmask` it")
+        }
+        Enablement::Enabled
+        | Enablement::EnabledRuntime
+        | Enablement::Static
+        | Enablement::Alias
+        | Enablement::Indirect
+        | Enablement::Generated
+        | Enablement::Transient
+        | Enablement::None
+        | Enablement::Other(_) => Finding::ok(format!("{name} is installed")),
+    }
+}
+
+pub(super) fn running(facts: &Facts) -> Finding {
+    let unit = match found(facts) {
+        Ok(unit) => unit,
+        Err(finding) => return Finding { verdict: super::Verdict::NotApplicable, fix: None, ..finding },
+    };
+    let name = &unit.id;
+    match &unit.active {
+        ActiveState::Active | ActiveState::Reloading if unit.restarts >= MANY_RESTARTS => Finding::warn(
+            format!("{name} runs, and was restarted {} times by systemd", unit.restarts),
+            "its log says why it ended: `journalctl -u` it",
+        ),
+        ActiveState::Active | ActiveState::Reloading => Finding::ok(format!("{name} runs")),
+        ActiveState::Failed => Finding::fail(
+            format!("{name} failed: {:?}, exit code or signal {}", unit.result, unit.exec_main_status),
+            "its log says why: `journalctl -u` it; docs/exit-codes.md lists the codes",
+        ),
+        ActiveState::Activating | ActiveState::Deactivating => Finding::warn(
+            format!("{name} is {}", unit.sub),
+            "it becomes active when the domain's quorum is there: look again, or see D21",
+        ),
+        ActiveState::Inactive | ActiveState::Other(_)
+            if facts.job.domain.known().is_some_and(Option::is_some) =>
+        {
+            Finding::fail(
+                format!("{name} does not run, and a job has a domain here"),
+                "the job has lost its domain: requeue it",
+            )
+        }
+        ActiveState::Inactive | ActiveState::Other(_) => {
+            Finding::ok(format!("{name} does not run, and no job needs it"))
+        }
+    }
+}
+
+pub(super) fn one_daemon(facts: &Facts) -> Finding {
+    let service = &facts.service;
+    let runs = |unit: &Told<Unit>| match unit.known() {
+        Some(Unit::Found(unit)) if unit.may_run() => Some(unit.id.clone()),
+        Some(Unit::Found(_) | Unit::Missing) | None => None,
+    };
+    let (own, other) = (runs(&service.state), runs(&service.other));
+    if let (Some(own), Some(other)) = (&own, &other)
+        && own != other
+    {
+        return Finding::fail(
+            format!("{own} and {other} both run"),
+            "disable one of them: the driver has one session, and the second daemon gets \"in use\"",
+        );
+    }
+    let daemons: Vec<String> =
+        service.processes.iter().map(|process| format!("{} ({})", process.name, process.pid)).collect();
+    match daemons.len() {
+        0 => Finding::ok("no IMEX daemon runs"),
+        1 => Finding::ok(format!("{} alone", daemons[0])),
+        _ => Finding::warn(
+            daemons.join(", "),
+            "if these are not of containers or a lab, end those that no unit owns: one node has one session",
+        ),
+    }
+}
+
+pub(super) fn configuration(facts: &Facts) -> Finding {
+    if let Told::Unknown(why) = &facts.config.judged {
+        return Finding::unknown(why);
+    }
+    let problems = &facts.config.problems;
+    let Some(worst) = problems.iter().map(|(severity, _)| *severity).max() else {
+        return Finding::ok(format!("{} is as it should be", facts.config.path.display()));
+    };
+    let text = problems.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
+    match worst {
+        Severity::Note => Finding::ok(text),
+        Severity::Warning => Finding::warn(text, "`imexd --check` tells the same"),
+        Severity::Error if no_service(facts) => Finding::not_applicable("there is no IMEX service here"),
+        // A map that is empty between jobs is how an epilog leaves it.
+        Severity::Error
+            if facts.config.entries.known().is_none_or(Vec::is_empty) && facts.job.alive.is_empty() =>
+        {
+            Finding::ok("no job is here, and the node map is empty")
+        }
+        Severity::Error => Finding::fail(text, "the daemon does not start with it: correct the line"),
+    }
+}
+
+pub(super) fn node_map(facts: &Facts) -> Finding {
+    let map = facts.config.map.display();
+    match &facts.config.entries {
+        Told::Unknown(_) if no_service(facts) => Finding::not_applicable("there is no IMEX service here"),
+        Told::Unknown(why) => Finding::unknown(format!("{map}: {why}")),
+        Told::Known(entries) if entries.is_empty() => {
+            Finding::ok(format!("{map} is empty: no domain is formed"))
+        }
+        Told::Known(entries) => match facts.config.own {
+            Some(own) => Finding::ok(format!("{map} has {} nodes, this one is number {own}", entries.len())),
+            None => Finding::fail(
+                format!("{map} has {} nodes, and this one is not among them", entries.len()),
+                "add this node's address, the same line in the same place on all nodes",
+            ),
+        },
+    }
+}
+
+pub(super) fn map_unchanged(facts: &Facts) -> Finding {
+    let started = match facts.service.state.known() {
+        Some(Unit::Found(unit)) if unit.main_pid.is_some() => unit.since,
+        Some(_) | None => None,
+    };
+    match (started, facts.config.map_changed) {
+        (Some(started), Some(changed)) if changed > started => Finding::warn(
+            format!("the map was changed at {changed:.0}, after the daemon started at {started:.0}"),
+            "restart the service on all members together: a daemon that has read another map is `!M!` to the rest",
+        ),
+        (Some(_), Some(_)) => Finding::ok("the map is older than the daemon"),
+        (None, _) => Finding::not_applicable("no daemon of the unit runs"),
+        (_, None) => Finding::unknown("the map's time of change cannot be read"),
+    }
+}
+
+/// If neither provider's unit is here.
+fn no_service(facts: &Facts) -> bool {
+    let missing = |unit: &Told<Unit>| matches!(unit, Told::Known(Unit::Missing) | Told::Unknown(_));
+    missing(&facts.service.state) && missing(&facts.service.other) && facts.service.processes.is_empty()
+}
+
+/// If a daemon should run now: its unit does, or a job has a domain here.
+pub(super) fn is_expected(facts: &Facts) -> bool {
+    let runs = match facts.service.state.known() {
+        Some(Unit::Found(unit)) => unit.may_run(),
+        Some(Unit::Missing) | None => !facts.service.processes.is_empty(),
+    };
+    runs || facts.job.domain.known().is_some_and(Option::is_some)
+}

@@ -1,0 +1,209 @@
+//! The service: its units, its files, its view of the domain.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use imex_config::operator::{Operator, Provider};
+use imex_config::{
+    DEFAULT_CONFIG, Overrides, ServiceFile, ThisMachine, load, load_client, read_nodes, read_service,
+};
+use imex_ctl::{View, domain_table};
+use imex_host::Program;
+use imex_host::systemd::{DEFAULT_BUS, ServiceName, Systemd, SystemdError};
+use jiff::Timestamp;
+
+use super::{under, within};
+use crate::diagnosis::Diagnosis;
+use crate::doctor::args::LookArgs;
+use crate::doctor::facts::{Config, Domain, Process, Service, Severity, Told, Unit};
+use crate::table::Table;
+
+/// Where the node map is unless the configuration names it.
+const NODE_MAP: &str = "/etc/nvidia-imex/nodes_config.cfg";
+
+/// The port for peers unless the configuration names it.
+const PORT: u16 = 50_000;
+
+/// Names of processes that are a daemon.
+const DAEMONS: [&str; 2] = ["imexd", "nvidia-imex"];
+
+/// How much of the end of a statistics file is read: a block has about 4 KiB.
+const STATISTICS: u64 = 64 * 1024;
+
+/// How a block of statistics begins.
+const BLOCK: &str = "Performance statistics for last";
+
+/// Units and processes.
+pub(super) async fn service(look: &LookArgs, operator: &Operator) -> Service {
+    let unit = operator.service.unit.clone();
+    let other_unit = match operator.service.provider {
+        Provider::Imexd => "nvidia-imex.service",
+        Provider::NvidiaImex => "imexd.service",
+    };
+    let systemd = Systemd::connect_to(&under(&look.root, DEFAULT_BUS), look.ask).await;
+    let (state, other) = match &systemd {
+        Ok(systemd) => (ask(systemd, &unit, look).await, ask(systemd, other_unit, look).await),
+        Err(error) => {
+            let why = imex_config::chain(error);
+            (Told::Unknown(why.clone()), Told::Unknown(why))
+        }
+    };
+    let processes = processes(&look.root);
+    Service { unit, state, other_unit: other_unit.to_owned(), other, processes }
+}
+
+async fn ask(systemd: &Systemd, unit: &str, look: &LookArgs) -> Told<Unit> {
+    let name: ServiceName = match unit.parse() {
+        Ok(name) => name,
+        Err(error) => return Told::from(Err::<Unit, _>(error)),
+    };
+    match systemd.service(&name, look.ask).await {
+        Ok(facts) => Told::Known(Unit::Found(Box::new(facts))),
+        Err(SystemdError::NotFound { .. }) => Told::Known(Unit::Missing),
+        Err(error) => Told::Unknown(imex_config::chain(&error)),
+    }
+}
+
+fn processes(root: &Path) -> Vec<Process> {
+    let mut found: Vec<Process> = super::jobs::numbered(root)
+        .filter_map(|(pid, folder)| {
+            let name = fs::read_to_string(folder.join("comm")).ok()?.trim().to_owned();
+            DAEMONS.contains(&name.as_str()).then_some(Process { pid, name })
+        })
+        .collect();
+    found.sort_by_key(|process| process.pid);
+    found
+}
+
+/// The files.
+pub(super) fn config(look: &LookArgs, operator: &Operator) -> Config {
+    let path = operator.service.config.clone();
+    let written = read_service(&path).ok();
+    let value =
+        |key: &str| written.as_ref().and_then(|file: &ServiceFile| Some(file.get(key)?.value.to_owned()));
+    let map = operator.service.node_map.clone().or_else(|| value("IMEX_NODE_CONFIG_FILE").map(PathBuf::from));
+    let map = map.unwrap_or_else(|| NODE_MAP.into());
+    let entries = Told::from(
+        read_nodes(&map)
+            .map(|file| file.entries().iter().map(|entry| entry.text.to_string()).collect::<Vec<_>>()),
+    );
+    let config = path.clone();
+    let judged = within(look.ask, "the resolver", move || load(&config, &Overrides::default(), &ThisMachine));
+    let (own, problems, judged) = match judged {
+        Told::Unknown(why) => (None, Vec::new(), Told::Unknown(why)),
+        Told::Known(loaded) => {
+            let own = loaded.settings.as_ref().map(|settings| settings.node.index());
+            let problems =
+                loaded.problems.iter().map(|problem| (severity(problem.severity), problem.to_string()));
+            (own, problems.collect(), Told::Known(()))
+        }
+    };
+    let client = || load_client(&path, &ThisMachine).ok()?.settings.node.map(|node| node.index());
+    let changed = fs::metadata(&map).and_then(|meta| meta.modified()).ok();
+    let enabled = value("IMEX_CMD_ENABLED").is_some_and(|value| value == "1");
+    Config {
+        own: own.or_else(client),
+        map_changed: changed.and_then(|time| Timestamp::try_from(time).ok()),
+        port: written
+            .as_ref()
+            .map(|_| value("SERVER_PORT").and_then(|port| port.parse().ok()).unwrap_or(PORT)),
+        command_port: value("IMEX_CMD_PORT").filter(|_| enabled).and_then(|port| port.parse().ok()),
+        counters: value("STATS_FILE_NAME").map(|file| counters(Path::new(&file))).unwrap_or_default(),
+        path,
+        map,
+        entries,
+        problems,
+        judged,
+    }
+}
+
+fn severity(severity: imex_config::Severity) -> Severity {
+    match severity {
+        imex_config::Severity::Note => Severity::Note,
+        imex_config::Severity::Warning => Severity::Warning,
+        imex_config::Severity::Error => Severity::Error,
+    }
+}
+
+/// The counters since the daemon's start in the last whole block of a statistics file.
+fn counters(file: &Path) -> BTreeMap<String, u64> {
+    let read = || -> std::io::Result<String> {
+        let mut file = fs::File::open(file)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(STATISTICS)))?;
+        let mut bytes = Vec::new();
+        file.take(STATISTICS).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    read().ok().and_then(|text| last_block(&text)).unwrap_or_default()
+}
+
+fn last_block(text: &str) -> Option<BTreeMap<String, u64>> {
+    let blocks = text.rmatch_indices(BLOCK).map(|(start, _)| &text[start..]);
+    blocks.into_iter().find_map(|block| {
+        let json = &block[block.find('{')?..];
+        let whole = serde_json::Deserializer::from_str(json).into_iter::<serde_json::Value>().next()?.ok()?;
+        let counters = whole.get("SinceStart")?.as_object()?.iter();
+        Some(
+            counters
+                .filter_map(|(name, count)| Some((name.clone(), count.as_str()?.parse().ok()?)))
+                .collect(),
+        )
+    })
+}
+
+/// The local daemon's view.
+pub(crate) async fn domain(look: &LookArgs, operator: &Operator, own: Option<usize>) -> Told<Domain> {
+    match operator.service.provider {
+        Provider::Imexd => {
+            let settings = match load_client(&operator.service.config, &ThisMachine) {
+                Ok(loaded) => loaded.settings,
+                Err(error) => return Told::Unknown(imex_config::chain(&error)),
+            };
+            let report = match domain_table(&settings).await {
+                Ok(report) => report,
+                Err(error) => return Told::Unknown(imex_config::chain(&error)),
+            };
+            if let View::Tool { because, .. } = report.view {
+                return Told::Unknown(because);
+            }
+            let mut diagnosis = Vec::new();
+            // A vector takes all that is written.
+            let _ = Diagnosis::of(&report.table).write(&mut diagnosis);
+            let diagnosis = String::from_utf8_lossy(&diagnosis).trim_end().to_owned();
+            Told::Known(Domain { table: Table::of(&report.table), diagnosis })
+        }
+        Provider::NvidiaImex => {
+            let program = Program::new(&operator.service.control).words(["-N", "-j"]);
+            let config = &operator.service.config;
+            let program = match config == Path::new(DEFAULT_CONFIG) {
+                true => program,
+                false => program.words(["-c".as_ref(), config.as_os_str()]),
+            };
+            let said = match program.path(&look.path).deadline(look.ask).run().await {
+                Ok(said) => said,
+                Err(error) => return Told::Unknown(imex_config::chain(&error)),
+            };
+            match Table::parse(&said.out, own) {
+                Ok(table) => Told::Known(Domain { table, diagnosis: String::new() }),
+                Err(error) => Told::Unknown(imex_config::chain(&error)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counters_are_those_of_the_last_whole_block() {
+        let text = "Performance statistics for last 30 seconds  : {\n \"SinceStart\": { \"RefusedMap\": \"1\" }\n}\n\
+                    Performance statistics for last 30 seconds  : {\n \"SinceStart\": { \"RefusedMap\": \"2\", \"x\": 3 }\n}\n\
+                    Performance statistics for last 30 seconds  : {\n \"SinceSt";
+        assert_eq!(last_block(text), Some(BTreeMap::from([("RefusedMap".to_owned(), 2)])));
+        assert_eq!(last_block("nothing"), None);
+    }
+}

@@ -1,0 +1,49 @@
+//! Slurm's settings, and the file of fabric reports.
+
+use std::path::Path;
+
+use imex_config::operator::Operator;
+use imex_host::NodeReport;
+use imex_slurm::check::scripts::Here;
+
+use super::{text, within};
+use crate::doctor::args::LookArgs;
+use crate::doctor::facts::{Slurm, Told};
+use crate::slurm::{Source, judged};
+
+/// What is known of Slurm.
+pub(super) fn slurm(look: &LookArgs, operator: &Operator, node: &str) -> Slurm {
+    Slurm { findings: findings(look, operator), reported_fabric: reported(&operator.scope.reports, node) }
+}
+
+/// What `imex slurm check` finds, from the file where there is one, else from the controller.
+fn findings(look: &LookArgs, operator: &Operator) -> Told<Option<Vec<(String, String, String)>>> {
+    let source = if look.slurm_conf.is_file() {
+        Source::File(look.slurm_conf.clone())
+    } else if std::env::split_paths(&look.path).any(|folder| folder.join("scontrol").is_file()) {
+        Source::Controller { path: look.path.clone(), ask: look.ask }
+    } else {
+        return Told::Known(None);
+    };
+    let operator = operator.clone();
+    // Scripts may lie on a server that is dead. A controller is asked twice.
+    let found = within(look.ask.saturating_mul(3), "Slurm", move || judged(&source, &Here, None, &operator));
+    match found {
+        Told::Unknown(why) => Told::Unknown(why),
+        Told::Known(Err(failure)) => Told::Unknown(failure.message().to_owned()),
+        Told::Known(Ok(checked)) => {
+            let rows = checked.findings.into_iter();
+            Told::Known(Some(
+                rows.map(|row| (row.rule.to_owned(), row.severity.word().to_owned(), row.what)).collect(),
+            ))
+        }
+    }
+}
+
+/// The fabric of this node's line; the last one counts, as it does for `imex topology`.
+fn reported(file: &Path, node: &str) -> Option<String> {
+    let text = text(file).ok()?;
+    let mut reports = text.lines().rev().filter_map(|line| NodeReport::parse(line).ok());
+    let own = reports.find(|report| report.node == node)?;
+    own.fabric.map(|fabric| fabric.to_string())
+}

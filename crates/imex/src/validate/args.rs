@@ -1,0 +1,102 @@
+//! The command line of `imex validate`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use imex_config::operator::DEFAULT_OPERATOR;
+
+use crate::cli::timeout;
+use crate::exit::Exit;
+
+/// What to validate.
+#[derive(Clone, Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = Exit::help())]
+pub(crate) struct ValidateArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ValidateCommand>,
+    /// Print a batch script that validates, for sbatch, and do nothing else
+    #[arg(long)]
+    pub(crate) script: bool,
+    /// How many nodes the script asks for; it leaves that to sbatch if not given
+    #[arg(short = 'N', long, value_name = "N", requires = "script", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) nodes: Option<u16>,
+    /// Which partition the script asks for; it leaves that to sbatch if not given
+    #[arg(short = 'p', long, value_name = "NAME", requires = "script", value_parser = plain)]
+    pub(crate) partition: Option<String>,
+    /// How domains are made: openimex.toml
+    #[arg(short = 'c', long, value_name = "FILE", default_value = DEFAULT_OPERATOR)]
+    pub(crate) config: PathBuf,
+    /// Judge what members have told before, one JSON a line, instead of asking them; - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) reports: Option<PathBuf>,
+    /// How long all members together may take, for instance 30s, 2m
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = timeout)]
+    pub(crate) timeout: Duration,
+    /// Also measure the bandwidth between all GPUs with nvbandwidth, if it is found
+    #[arg(long)]
+    pub(crate) bandwidth: bool,
+    /// How long nvbandwidth may take
+    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = timeout, requires = "bandwidth")]
+    pub(crate) bandwidth_timeout: Duration,
+    /// Fail if any pair of GPUs has less than this, in GB/s
+    #[arg(long, value_name = "GBPS", requires = "bandwidth", value_parser = gigabytes)]
+    pub(crate) min_bandwidth: Option<f64>,
+    /// How many GPUs a node has: so many ranks of nvbandwidth are started on each
+    #[arg(long, value_name = "N", default_value_t = 4, requires = "bandwidth", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) gpus_per_node: u16,
+    /// Where srun and nvbandwidth are looked for: folders with colons between
+    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
+    pub(crate) path: OsString,
+    /// The job's number
+    #[arg(long, value_name = "ID", env = "SLURM_JOB_ID", hide = true)]
+    pub(crate) job: Option<String>,
+    /// The job's nodes
+    #[arg(long, value_name = "NODES", env = "SLURM_JOB_NODELIST", hide = true)]
+    pub(crate) nodelist: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum ValidateCommand {
+    /// Tell what this member knows, as one line of JSON: what validate starts on every node
+    #[command(hide = true)]
+    Member(MemberArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct MemberArgs {
+    /// How domains are made: openimex.toml
+    #[arg(short = 'c', long, value_name = "FILE", default_value = DEFAULT_OPERATOR)]
+    pub(crate) config: PathBuf,
+    /// This node's name in Slurm
+    #[arg(long, value_name = "NAME", env = "SLURMD_NODENAME", hide_env = true)]
+    pub(crate) node: Option<String>,
+    /// How long one question may take
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = timeout)]
+    pub(crate) ask: Duration,
+    /// Where programs are looked for
+    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
+    pub(crate) path: OsString,
+    /// Look at a machine whose files lie under this folder
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    pub(crate) root: PathBuf,
+}
+
+/// A name that can stand in a script without being anything else.
+fn plain(text: &str) -> Result<String, String> {
+    let usable = |letter: char| letter.is_ascii_alphanumeric() || "_-.,".contains(letter);
+    if !text.is_empty() && text.chars().all(usable) {
+        Ok(text.to_owned())
+    } else {
+        Err("it must be of letters, digits, `_`, `-`, `.` and `,`".to_owned())
+    }
+}
+
+fn gigabytes(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "it must be a number above 0".to_owned())
+}

@@ -1,0 +1,134 @@
+//! `imex validate member`: what one member knows, as one line of JSON.
+
+use std::io::Write;
+
+use imex_config::operator::{self, Channels as Use};
+use imex_host::channel::{Access, Channel, Channels};
+use imex_host::identify;
+use serde::{Deserialize, Serialize};
+
+use super::args::MemberArgs;
+use crate::doctor::args::LookArgs;
+use crate::doctor::facts::Told;
+use crate::doctor::gather::{hardware, job_domain, node_name, own_domain};
+use crate::exit::Exit;
+use crate::failure::{Failure, Stop};
+use crate::output;
+use crate::run::block_on;
+use crate::table::Table;
+
+/// What one member knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Report {
+    /// Its name in Slurm.
+    pub(crate) node: String,
+    /// Its view of the domain, if its daemon answers.
+    pub(crate) table: Option<Table>,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) silent: Option<String>,
+    /// What its prolog says of the domain, if it can be read: names of the members with their entries of the map.
+    #[serde(default)]
+    pub(crate) members: Vec<(String, String)>,
+    /// What tells the domain from others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) domain_id: Option<String>,
+    /// The block, if the job is divided by blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) block: Option<String>,
+    /// The NVLink partition of its GPUs, if NVML tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fabric: Option<String>,
+    /// The channel, as the job's user sees it.
+    pub(crate) channel: ChannelSeen,
+}
+
+/// A channel as the job's user sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub(crate) enum ChannelSeen {
+    /// It can be opened.
+    Open {
+        /// Its number.
+        number: u32,
+    },
+    /// It cannot.
+    Shut {
+        /// Its number, if there is a device.
+        number: Option<u32>,
+        /// Why: a fragment.
+        why: String,
+    },
+    /// None is wanted, or the driver has none.
+    NotApplicable,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &MemberArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
+    let operator = operator::load(&args.config).map_err(|error| Failure::new(Exit::Config, &error))?;
+    let look = LookArgs {
+        config: args.config.clone(),
+        user: None,
+        ask: args.ask,
+        root: args.root.clone(),
+        path: args.path.clone(),
+        slurm_conf: crate::slurm::args::SLURM_CONF.into(),
+    };
+    let driver = hardware::driver(&args.root, args.ask);
+    let job = job_domain(&operator.files.state.join("domain.json"));
+    let job = job.known().and_then(Option::as_ref);
+    let (table, silent) = match block_on(own_domain(&look, &operator))? {
+        Told::Known(domain) => (Some(domain.table), None),
+        Told::Unknown(why) => (None, Some(why)),
+    };
+    let gpus = driver.gpus.known().and_then(Option::as_ref);
+    let fabrics: Option<Vec<_>> = gpus.map(|gpus| gpus.iter().map(|gpu| gpu.fabric.clone()).collect());
+    let wanted =
+        operator.channels.channels != Use::Off && matches!(driver.channels_major, Told::Known(Some(_)));
+    let channel = match wanted {
+        true => seen(&Channels::at(&operator.channels.directory), args),
+        false => ChannelSeen::NotApplicable,
+    };
+    let report = Report {
+        node: args.node.clone().unwrap_or_else(node_name),
+        table,
+        silent,
+        members: job.map(|job| job.members.clone()).unwrap_or_default(),
+        domain_id: job.and_then(|job| job.domain_id.clone()),
+        block: job.and_then(|job| job.block.clone()),
+        fabric: fabrics.and_then(|fabrics| identify(&fabrics).ok()).map(|fabric| fabric.to_string()),
+        channel,
+    };
+    output::json_line(&report, out)?;
+    Ok(Exit::Done)
+}
+
+/// The first channel that this user can open, as CUDA takes it; else why not.
+fn seen(channels: &Channels, args: &MemberArgs) -> ChannelSeen {
+    let user = nix::unistd::geteuid().to_string();
+    let none = |why: String| ChannelSeen::Shut { number: None, why };
+    let listing = match channels.list() {
+        Ok(listing) => listing,
+        Err(error) => return none(imex_config::chain(&error)),
+    };
+    let mut shut = none(format!("{} has no channel", channels.dir().display()));
+    for (channel, _) in listing.channels {
+        let why = match hardware::opens(&channels.path(channel), &user, args.ask) {
+            Told::Unknown(why) => why,
+            Told::Known(report) => match report.access {
+                Access::Granted => return ChannelSeen::Open { number: number(channel) },
+                Access::NoDriver => "no driver stands behind it: the node is stale".to_owned(),
+                Access::Denied => "its mode does not let this user open it".to_owned(),
+                Access::Forbidden => "the control group does not let this step open it".to_owned(),
+                Access::Missing => "it is gone".to_owned(),
+                Access::Failed { reason } => reason,
+            },
+        };
+        shut = ChannelSeen::Shut { number: Some(number(channel)), why };
+    }
+    shut
+}
+
+fn number(channel: Channel) -> u32 {
+    channel.file_name().trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse().unwrap_or(0)
+}

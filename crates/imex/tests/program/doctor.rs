@@ -1,0 +1,250 @@
+//! Golden files of `imex doctor` and `imex validate`: help, misuse, what they say of machines made of files.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::program::{imex, redactions, run, transcript};
+
+#[test]
+fn help_and_wrong_command_lines_of_doctor_and_validate_are_as_recorded() {
+    let _redacted = redactions();
+    let site = Site::new();
+    for (name, words) in [
+        ("doctor-help", "doctor --help"),
+        ("doctor-explain-help", "doctor explain --help"),
+        ("doctor-explain-list", "doctor explain"),
+        ("doctor-explain-unknown", "doctor explain 42"),
+        ("doctor-explain-unknown-json", "doctor explain 42 --json"),
+        ("doctor-bad-time", "doctor --ask soon"),
+        ("doctor-options-and-subcommand", "doctor --quiet explain 800"),
+        ("validate-help", "validate --help"),
+        ("validate-no-job", "validate"),
+        ("validate-no-job-json", "validate --json"),
+        ("validate-bad-partition", "validate --script -p a;b"),
+        ("validate-nodes-without-script", "validate -N 4"),
+        ("validate-script", "validate --script"),
+        ("validate-script-with-options", "validate --script -N 18 -p ultra --bandwidth --min-bandwidth 300"),
+    ] {
+        golden(&site, name, words);
+    }
+}
+
+#[test]
+fn codes_are_explained_as_recorded() {
+    let _redacted = redactions();
+    let site = Site::new();
+    for code in ["101", "400", "401", "719", "800", "801", "802"] {
+        golden(&site, &format!("doctor-explain-{code}"), &format!("doctor explain {code}"));
+    }
+    golden(&site, "doctor-explain-name-json", "doctor explain cudaErrorNotPermitted --json");
+}
+
+#[test]
+fn machines_are_examined_as_recorded() {
+    let _redacted = redactions();
+    let mut settings = insta::Settings::clone_current();
+    settings.add_filter(r"(?m)^\S+: (\d+ failed)", "NODE: $1");
+    settings.add_filter(r#""node": "[^"]*""#, r#""node": "NODE""#);
+    settings.add_filter(r"\d{4}-\d\d-\d\dT[\d:]+Z", "TIME");
+    let _names = settings.bind_to_scope();
+    let site = Site::new();
+    for (name, words) in [
+        ("doctor-bare", "doctor --root DIR/bare -c DIR/bare.toml --slurm-conf DIR/none --ask 500ms"),
+        ("doctor-ill", "doctor --root DIR/ill -c DIR/ill.toml --slurm-conf DIR/slurm.conf --ask 500ms"),
+        (
+            "doctor-ill-quiet-json",
+            "doctor -q --json --root DIR/ill -c DIR/ill.toml --slurm-conf DIR/slurm.conf --ask 500ms",
+        ),
+    ] {
+        golden(&site, name, words);
+    }
+}
+
+#[test]
+fn a_planted_secret_is_not_in_the_bundle_and_what_helps_is() {
+    let site = Site::new();
+    let file = site.path("bundle.tar.gz");
+    let words = "doctor --root DIR/ill -c DIR/ill.toml --slurm-conf DIR/slurm.conf --ask 500ms --bundle";
+    let said = run(site.command(words).arg(&file));
+    assert_eq!(said.code, 100, "{}{}", said.out, said.err);
+    let mut all = String::new();
+    let bytes = fs::read(&file).unwrap();
+    let unpacked = flate2::read::GzDecoder::new(bytes.as_slice());
+    let mut archive = tar::Archive::new(unpacked);
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let name = entry.path().unwrap().display().to_string();
+        assert!(name.starts_with("imex-doctor/") && !name.contains(".."), "{name}");
+        all.push_str(&format!("### {name}\n"));
+        entry.read_to_string(&mut all).unwrap();
+    }
+    for secret in SECRETS {
+        assert!(!all.contains(secret), "{secret} is in the bundle");
+    }
+    for helpful in [
+        "facts.json",
+        "findings.txt",
+        "SERVER_PORT=50000",
+        "nodes_config.cfg",
+        "job 7 failed",
+        "D31",
+        "PrologFlags=Alloc",
+    ] {
+        assert!(all.contains(helpful), "{helpful} is not in the bundle");
+    }
+    assert!(bytes.len() < 200_000);
+}
+
+#[test]
+fn jobs_are_validated_as_recorded() {
+    let _redacted = redactions();
+    let site = Site::new();
+    let job = "validate --job 7 --nodelist n[1-2] --reports";
+    for (name, words) in [
+        ("validate-verified", "DIR/good.jsonl"),
+        ("validate-verified-json", "DIR/good.jsonl --json"),
+        ("validate-not-verified", "DIR/bad.jsonl"),
+        ("validate-silent", "DIR/one.jsonl"),
+        ("validate-no-reports", "DIR/none.jsonl"),
+    ] {
+        golden(&site, name, &format!("{job} {words}"));
+    }
+    golden(&site, "validate-no-srun", "validate --job 7 --nodelist n[1-2] --path DIR/none");
+    golden(&site, "validate-bad-list", "validate --job 7 --nodelist n[1-");
+}
+
+#[test]
+fn a_member_of_a_lab_tells_its_own_row() {
+    let lab = crate::program::Background::up(2);
+    let dir = tempfile::tempdir().unwrap();
+    let operator = dir.path().join("openimex.toml");
+    let config = lab.file(1, "config.cfg");
+    let text = format!(
+        "[service]\nconfig = {config:?}\n[channels]\nuse = \"off\"\n[files]\nstate = {:?}\n",
+        dir.path()
+    );
+    fs::write(&operator, text).unwrap();
+    let said = run(imex(&["validate", "member", "--node", "n2", "-c"]).arg(&operator));
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    let report: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(report["node"], "n2");
+    assert_eq!(report["table"]["own"], 1);
+    assert_eq!(report["table"]["members"][1]["links"], serde_json::json!(["CONNECTED", "CONNECTED"]));
+    assert_eq!(report["channel"]["state"], "not_applicable");
+}
+
+/// What must not leave the machine.
+const SECRETS: [&str; 5] =
+    ["hunter2hunter2", "MIIEvQIBADANBg", "s3cr3t-t0ken", "AwQFAAC8nDrfc", "storagepass1"];
+
+/// Machines made of files.
+struct Site {
+    dir: tempfile::TempDir,
+}
+
+impl Site {
+    fn new() -> Self {
+        let site = Site { dir: tempfile::tempdir().unwrap() };
+        let dir = site.dir.path().display();
+        let tools = |machine: &str| {
+            format!(
+                "[service]\nconfig = \"{dir}/{machine}/config.cfg\"\n[files]\nstate = \"{dir}/{machine}/state\"\n\
+                 run = \"{dir}/{machine}/run\"\nlogs = \"{dir}/{machine}/logs\"\n[scope]\nreports = \"{dir}/none\"\n"
+            )
+        };
+        site.write("bare.toml", &tools("bare"));
+        site.write("bare/proc/devices", "Character devices:\n  1 mem\n\nBlock devices:\n");
+        site.write("bare/proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n");
+        site.write("bare/proc/net/tcp", "");
+        site.write("ill.toml", &tools("ill"));
+        for (name, text) in [
+            (
+                "ill/proc/devices",
+                "Character devices:\n235 nvidia-caps\n234 nvidia-caps-imex-channels\n\nBlock devices:\n",
+            ),
+            (
+                "ill/proc/driver/nvidia/version",
+                "NVRM version: NVIDIA UNIX Open Kernel Module  580.95.05  Release\n",
+            ),
+            ("ill/proc/driver/nvidia/params", "ImexChannelCount: 1024\n"),
+            ("ill/proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n"),
+            ("ill/proc/sys/net/ipv4/ip_local_port_range", "32768\t60999\n"),
+            ("ill/proc/net/tcp", "   0: 00000000:C350 00000000:0000 0A 0:0 00:0 0 0 0 4711 1 0 100\n"),
+            ("ill/proc/42/comm", "nc\n"),
+            ("ill/proc/77/cmdline", "slurmstepd: [7.batch]"),
+            (
+                "ill/config.cfg",
+                &format!(
+                    "SERVER_PORT=50000\nIMEX_NODE_CONFIG_FILE={dir}/ill/nodes_config.cfg\nLOG_FILE_NAME={dir}/ill/daemon.log\nSTATS_FILE_NAME={dir}/ill/stats\nIMEX_SERVER_KEY_PASSWORD=hunter2hunter2\nIMEX_CMD_UNIX_DOMAIN_PATH={dir}/ill/sock\n"
+                ),
+            ),
+            ("ill/nodes_config.cfg", "192.0.2.1\n192.0.2.2\n"),
+            (
+                "ill/daemon.log",
+                "started\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----\ncredential MUNGE:AwQFAAC8nDrfc:\n",
+            ),
+            (
+                "ill/stats",
+                "Performance statistics for last 30 seconds  : {\n \"SinceStart\": { \"RefusedMap\": \"3\" }\n}\n",
+            ),
+            ("ill/logs/7.log", "job 7 failed, api_token=s3cr3t-t0ken\n"),
+            ("ill/run/leases/6.0.lease", ""),
+            (
+                "ill/state/domain.json",
+                r#"{"schema_version":1,"job":7,"run":"0","boot_id":"99999999-2222-3333-4444-555555555555","stage":"up",
+                    "members":[{"node":"n1","address":"192.0.2.1"},{"node":"n3","address":"192.0.2.3"}]}"#,
+            ),
+            (
+                "ill/state/records/20261130T120000.000Z-7-prolog.json",
+                r#"{"kind":"prolog","time":"2026-11-30T12:00:00Z","job":7,"result":{"ending":"failed","exit_code":70,"message":"n3 is at fault"}}"#,
+            ),
+        ] {
+            site.write(name, text);
+        }
+        std::os::unix::fs::symlink("socket:[4711]", site.path("ill/proc/42/fd-3")).unwrap();
+        fs::create_dir(site.path("ill/proc/42/fd")).unwrap();
+        fs::rename(site.path("ill/proc/42/fd-3"), site.path("ill/proc/42/fd/3")).unwrap();
+        site.write("slurm.conf", "PrologFlags=Alloc\nAccountingStoragePass=storagepass1\n");
+        let member = |node: &str, own: usize, link: &str, channel: &str| {
+            format!(
+                r#"{{"node":"{node}","table":{{"own":{own},"state":"UP","members":[{{"address":"10.0.0.1","state":"READY","version":"NO_GPU","links":["CONNECTED","{link}"]}},{{"address":"10.0.0.2","state":"READY","version":"NO_GPU","links":["CONNECTED","CONNECTED"]}}]}},"channel":{channel}}}"#
+            ) + "\n"
+        };
+        let open = r#"{"state":"open","number":0}"#;
+        let shut = r#"{"state":"shut","number":0,"why":"its mode does not let this user open it"}"#;
+        let (one, two) = (member("n1", 0, "CONNECTED", open), member("n2", 1, "CONNECTED", open));
+        site.write("good.jsonl", &format!("Welcome to n1\n{one}{two}"));
+        site.write(
+            "bad.jsonl",
+            &(member("n1", 0, "MAP_MISMATCH", open) + &member("n2", 1, "CONNECTED", shut)),
+        );
+        site.write("one.jsonl", &one);
+        site
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn command(&self, words: &str) -> std::process::Command {
+        let words = words.replace("DIR", self.dir.path().to_str().unwrap());
+        let mut command = imex(&words.split_whitespace().collect::<Vec<_>>());
+        for variable in ["SLURM_CONF", "SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURMD_NODENAME"] {
+            command.env_remove(variable);
+        }
+        command.env("PATH", Path::new("/usr/bin"));
+        command
+    }
+}
+
+fn golden(site: &Site, name: &str, words: &str) {
+    let said = transcript(&mut site.command(words), site.dir.path());
+    insta::assert_snapshot!(name, said.replace(env!("CARGO_BIN_EXE_imex"), "IMEX"));
+}
