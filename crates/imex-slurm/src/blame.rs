@@ -3,6 +3,9 @@
 //! Each node judges alone, and the nodes must not all come to "not I": then nothing would be drained and the job would be
 //! requeued to the same nodes for ever. Nor may one bad node make all come to "I". The rule, in this order, for each member:
 //!
+//! 0. It has left: somebody stopped its service. While a domain forms that is the epilog of a node whose prolog has judged
+//!    already, so that Slurm has given the job up. It is **left**: not at fault, and it has a vote only for those that it
+//!    took leave of, which it had reached.
 //! 1. Nobody listens there although its machine answers, and nothing is heard from it: **at fault**, its service does not
 //!    run. Its vote does not count below. (Not if that is so of more than half of the others: then it is more likely this
 //!    node that reaches nobody. Of two nodes the other one is believed.)
@@ -35,6 +38,8 @@ pub enum Standing {
         /// Why.
         fault: Fault,
     },
+    /// Its service was stopped.
+    Left,
     /// It, or the other side.
     Tied {
         /// Why.
@@ -106,6 +111,8 @@ pub enum Verdict {
     Tied,
     /// Another node is at fault, or others are tied.
     Innocent,
+    /// Nothing speaks against anybody, but others have left: Slurm has given the job up.
+    Abandoned,
     /// The domain is not UP and nothing shows why.
     Unexplained,
 }
@@ -116,39 +123,63 @@ pub fn judge(view: &View) -> Judgement {
         let standings = vec![Standing::Good; view.members.len()];
         return Judgement { standings, verdict: Verdict::Up };
     }
-    let gone = gone(view);
+    let left = view.left();
+    let ranks = Ranks { gone: gone(view, &left), left };
     let mut standings: Vec<Standing> =
-        (0..view.members.len()).map(|member| alone(view, &gone, member)).collect();
+        (0..view.members.len()).map(|member| alone(view, &ranks, member)).collect();
     judge_links(view, &mut standings);
     let verdict = match &standings[view.own] {
         Standing::AtFault { .. } => Verdict::AtFault,
         Standing::Tied { .. } => Verdict::Tied,
+        Standing::Good | Standing::Left
+            if standings.iter().all(|other| matches!(other, Standing::Good | Standing::Left))
+                && ranks.left.contains(&true) =>
+        {
+            Verdict::Abandoned
+        }
         Standing::Good if standings.iter().all(|other| *other == Standing::Good) => Verdict::Unexplained,
-        Standing::Good => Verdict::Innocent,
+        Standing::Good | Standing::Left => Verdict::Innocent,
     };
     Judgement { standings, verdict }
 }
 
+/// Whose word does not count as others' do.
+struct Ranks {
+    /// Whose service does not run.
+    gone: Vec<bool>,
+    /// Whose service was stopped.
+    left: Vec<bool>,
+}
+
 /// Rule 1: whose service does not run.
-fn gone(view: &View) -> Vec<bool> {
+fn gone(view: &View, left: &[bool]) -> Vec<bool> {
     let mut gone = vec![false; view.members.len()];
     for (_, to, cell) in view.missing() {
-        gone[to] |= cell.proof == Proof::NobodyListens && view.members[to].voice == Voice::Silent;
+        gone[to] |=
+            cell.proof == Proof::NobodyListens && view.members[to].voice == Voice::Silent && !left[to];
     }
-    let others = view.members.len() - 1;
+    let others = left.iter().filter(|left| !**left).count() - 1;
     let count = gone.iter().filter(|gone| **gone).count();
     if others > 1 && 2 * count > others { vec![false; gone.len()] } else { gone }
 }
 
-/// Rules 1 to 5, which look at one member.
-fn alone(view: &View, gone: &[bool], member: usize) -> Standing {
-    if gone[member] {
+/// Rules 0 to 5, which look at one member.
+fn alone(view: &View, ranks: &Ranks, member: usize) -> Standing {
+    if ranks.left[member] {
+        return Standing::Left;
+    }
+    if ranks.gone[member] {
         return Standing::AtFault { fault: Fault::NotRunning };
     }
-    let others = || (0..view.members.len()).filter(|other| *other != member && !gone[*other]);
+    let row = &view.members[member];
+    let took_leave = |other: usize| row.voice == Voice::Heard && row.links[other].proof == Proof::Left;
+    let counts = |other: &usize| {
+        *other != member && !ranks.gone[*other] && (!ranks.left[*other] || took_leave(*other))
+    };
+    let others = || (0..view.members.len()).filter(counts);
     let reaches = |other: &usize| {
         let row = &view.members[*other];
-        row.voice == Voice::Heard && row.links[member].is_connected()
+        ranks.left[*other] || (row.voice == Voice::Heard && row.links[member].is_connected())
     };
     let (of, by) = (others().count(), others().filter(reaches).count());
     if 2 * by < of {

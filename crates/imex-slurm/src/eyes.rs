@@ -22,14 +22,14 @@ pub trait Eyes {
     /// # Errors
     ///
     /// If trying again is pointless.
-    fn until_up(&mut self, map: &NodeMap) -> impl Future<Output = Result<View, Blind>>;
+    fn until_up(&self, map: &NodeMap) -> impl Future<Output = Result<View, Blind>>;
 
     /// What the local daemon sees now.
     ///
     /// # Errors
     ///
     /// If it does not answer `within` the time, or not as it should.
-    fn look(&mut self, within: Duration) -> impl Future<Output = Result<View, Blind>>;
+    fn look(&self, within: Duration) -> impl Future<Output = Result<View, Blind>>;
 }
 
 /// Why the local daemon's view is not known. It is this node's fault.
@@ -89,7 +89,7 @@ enum Unread {
 }
 
 impl Eyes for ControlTool {
-    async fn until_up(&mut self, map: &NodeMap) -> Result<View, Blind> {
+    async fn until_up(&self, map: &NodeMap) -> Result<View, Blind> {
         let mut pause = PAUSES.0;
         loop {
             if let Ok(view) = self.ask(ANSWER).await
@@ -103,7 +103,7 @@ impl Eyes for ControlTool {
         }
     }
 
-    async fn look(&mut self, within: Duration) -> Result<View, Blind> {
+    async fn look(&self, within: Duration) -> Result<View, Blind> {
         let asked = timeout(within, self.ask(within)).await;
         let no_answer = |why: String| Blind::NoAnswer { why };
         match asked {
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn nvidias_tool_is_asked_until_the_domain_is_up() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut eyes, map) = (tool(dir.path()), NodeMap::new(["10.0.0.1"]).unwrap());
+        let (eyes, map) = (tool(dir.path()), NodeMap::new(["10.0.0.1"]).unwrap());
         let up = run(async { timeout(Duration::from_secs(20), eyes.until_up(&map)).await.unwrap().unwrap() });
         assert_eq!((up.state, up.ready()), (DomainState::Up, 1));
         let asked = fs::read_to_string(dir.path().join("asked")).unwrap();
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn what_is_no_answer_is_told() {
         let dir = tempfile::tempdir().unwrap();
-        let mut eyes = tool(dir.path());
+        let eyes = tool(dir.path());
         let error = run(eyes.look(Duration::from_secs(10))).unwrap_err();
         assert!(
             error.to_string().contains("another than its table") || matches!(error, Blind::NoAnswer { .. })

@@ -2,6 +2,7 @@
 //!
 //! It comes from imexd's table, or from what `nvidia-imex-ctl -N -j` prints.
 
+use imex_core::cause::Unreachable;
 use imex_core::{Cause, DomainState, DomainTable, Evidence, LinkState, NodeState};
 use serde::Serialize;
 
@@ -59,6 +60,8 @@ pub struct Cell {
 pub enum Proof {
     /// The far machine answers, and nobody listens there: the network works and the service does not run.
     NobodyListens,
+    /// The service at the far end has said that it leaves: somebody stopped it.
+    Left,
     /// Nothing.
     Nothing,
 }
@@ -98,6 +101,27 @@ impl View {
         self.members.iter().filter(|member| member.state == NodeState::Ready).count()
     }
 
+    /// Which members have left: they say so themselves, or have said so to somebody.
+    pub fn left(&self) -> Vec<bool> {
+        let leaves = |member: &Member| member.state == NodeState::ShuttingDown;
+        let mut left: Vec<bool> = self.members.iter().map(leaves).collect();
+        for (_, to, cell) in self.missing() {
+            left[to] |= cell.proof == Proof::Left;
+        }
+        // A node knows of its own service in other ways.
+        left[self.own] = false;
+        left
+    }
+
+    /// Whether a member has left that was heard `before`. Where causes are not told, one that is silent now may have.
+    pub fn lost_since(&self, before: &View) -> bool {
+        if self.missing().any(|(_, _, cell)| cell.cause.is_some()) {
+            return self.left().contains(&true);
+        }
+        let mut pairs = before.members.iter().zip(&self.members);
+        pairs.any(|(then, now)| then.voice == Voice::Heard && now.voice == Voice::Silent)
+    }
+
     /// The links, by their two ends, that their own end says are not connected.
     pub fn missing(&self) -> impl Iterator<Item = (usize, usize, &Cell)> {
         let heard = self.members.iter().enumerate().filter(|(_, member)| member.voice == Voice::Heard);
@@ -110,7 +134,8 @@ impl View {
 
 fn cell(state: LinkState, cause: Option<&Cause>) -> Cell {
     let proof = match cause {
-        Some(Cause::Unreachable(imex_core::cause::Unreachable::PortClosed)) => Proof::NobodyListens,
+        Some(Cause::Unreachable(Unreachable::PortClosed)) => Proof::NobodyListens,
+        Some(Cause::Left | Cause::Leaving) => Proof::Left,
         Some(_) | None => Proof::Nothing,
     };
     Cell { state, cause: cause.map(Cause::to_string), proof }

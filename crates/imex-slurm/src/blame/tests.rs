@@ -15,6 +15,8 @@ struct Domain {
     states: Vec<NodeState>,
     /// Whose service does not run while the machine answers.
     down: Vec<usize>,
+    /// Whose service was stopped after the domain had come as far as it could, and whom it took leave of.
+    left: Vec<(usize, Vec<usize>)>,
 }
 
 #[test]
@@ -131,9 +133,7 @@ fn the_end_that_misses_more_links_is_at_fault() {
 
 #[test]
 fn a_connected_node_that_is_not_ready_is_at_fault_unless_it_waits_for_another() {
-    for state in
-        [NodeState::InitGpu, NodeState::Initializing, NodeState::WaitingForRecovery, NodeState::ShuttingDown]
-    {
+    for state in [NodeState::InitGpu, NodeState::Initializing, NodeState::WaitingForRecovery] {
         let mut domain = Domain::whole(3);
         domain.states[1] = state;
         let expected = Standing::AtFault { fault: Fault::NotReady { state: state.word() } };
@@ -144,6 +144,42 @@ fn a_connected_node_that_is_not_ready_is_at_fault_unless_it_waits_for_another() 
     domain.states = vec![NodeState::WaitingForPeers; 3];
     domain.cut_off(2);
     assert_eq!(domain.verdicts(), [Verdict::Innocent, Verdict::Innocent, Verdict::AtFault]);
+}
+
+#[test]
+fn who_leaves_after_its_verdict_changes_no_other_verdict() {
+    // The innocent nodes of a domain with one bad node do not judge in the same instant: the first to judge is stopped by its
+    // epilog before the last one looks.
+    for nodes in [3, 5, 18] {
+        let mut domain = Domain::whole(nodes);
+        domain.stop(1);
+        for leaver in (0..nodes - 1).filter(|node| *node != 1) {
+            assert_eq!(domain.seen_by(nodes - 1).verdict, Verdict::Innocent, "{leaver} of {nodes}");
+            domain.leave(leaver);
+        }
+        let last = domain.seen_by(nodes - 1);
+        assert_eq!((last.verdict, &last.standings[0]), (Verdict::Innocent, &Standing::Left), "{nodes}");
+        assert_eq!(last.standings[1], Standing::AtFault { fault: Fault::NotRunning });
+    }
+}
+
+#[test]
+fn a_node_cut_off_is_at_fault_though_all_others_have_left() {
+    let mut domain = Domain::whole(5);
+    domain.cut_off(2);
+    for leaver in [0, 1, 3, 4] {
+        assert_eq!(domain.seen_by(2).verdict, Verdict::AtFault);
+        domain.leave(leaver);
+    }
+    assert_eq!(domain.seen_by(2).verdict, Verdict::AtFault);
+}
+
+#[test]
+fn a_domain_that_others_leave_for_reasons_unseen_is_given_up() {
+    let mut domain = Domain::whole(4);
+    domain.leave(1);
+    domain.leave(3);
+    assert_eq!(domain.seen_by(0).verdict, Verdict::Abandoned);
 }
 
 #[test]
@@ -181,6 +217,7 @@ impl Domain {
             links: vec![vec![true; nodes]; nodes],
             states: vec![NodeState::Ready; nodes],
             down: Vec::new(),
+            left: Vec::new(),
         }
     }
 
@@ -208,6 +245,14 @@ impl Domain {
         self.down.push(node);
     }
 
+    /// An epilog stops a node's service: it takes leave of those that it reaches.
+    fn leave(&mut self, node: usize) {
+        let others =
+            (0..self.links.len()).filter(|other| *other != node && self.links[*other][node]).collect();
+        self.stop(node);
+        self.left.push((node, others));
+    }
+
     /// What a node sees: its own row, and the rows of those that it reaches, for it asks them over its own links.
     fn seen_by(&self, own: usize) -> Judgement {
         let heard = |node: usize| node == own || self.links[own][node];
@@ -226,7 +271,12 @@ impl Domain {
                 (true, true) => LinkState::Connected,
                 (true, false) => LinkState::NeverConnected,
             };
-            let proof = if self.down.contains(&to) { Proof::NobodyListens } else { Proof::Nothing };
+            let leave = self.left.iter().find(|(left, _)| *left == to);
+            let proof = match leave {
+                Some((_, others)) if others.contains(&node) => Proof::Left,
+                Some(_) | None if self.down.contains(&to) => Proof::NobodyListens,
+                Some(_) | None => Proof::Nothing,
+            };
             Cell { state, cause: None, proof }
         };
         Member {

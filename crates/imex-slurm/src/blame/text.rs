@@ -37,6 +37,7 @@ pub fn describe(view: &View, judgement: &Judgement, names: &[String]) -> Told {
         (Verdict::Innocent, _) => {
             format!("the domain is {state} and this node is not at fault: {}", some(&lines))
         }
+        (Verdict::Abandoned, _) => format!("the domain is {state} and given up elsewhere: {}", some(&lines)),
         (Verdict::AtFault | Verdict::Tied, None) | (Verdict::Unexplained, _) => {
             format!(
                 "the domain is {state} and nothing shows why: {} of {} nodes are READY",
@@ -59,6 +60,7 @@ fn some(lines: &[String]) -> String {
 fn against<'n>(standing: &Standing, name: &impl Fn(usize) -> &'n str) -> Option<String> {
     let text = match standing {
         Standing::Good => return None,
+        Standing::Left => "has left: its service was stopped".to_owned(),
         Standing::AtFault { fault: Fault::NotRunning } => "is at fault: its service does not run".to_owned(),
         Standing::AtFault { fault: Fault::Unreached { by, of } } => {
             format!("is at fault: {by} of {of} other nodes reach it")

@@ -1,10 +1,11 @@
 //! The steps of the service: stopping that of the job before, starting this job's, waiting until its domain is UP, and
 //! saying who is at fault if it does not come UP.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use imex_config::operator::{Innocent, Provider, Tie as TiePolicy};
-use imex_core::{Moment, NodeMap};
+use imex_core::{DomainState, Moment, NodeMap};
 use imex_host::systemd::{JobFailure, Patience, Stopped, SystemdError};
 use tokio::time::{sleep, timeout};
 
@@ -30,6 +31,10 @@ const LOOK: Duration = Duration::from_millis(500);
 /// back takes a little.
 const LAST_LOOK: Duration = Duration::from_millis(1_300);
 
+/// How often the domain is looked at while it forms: at least so long apart, and longer by member, because a table has the
+/// square of them in cells. A domain is UP before the first look as a rule.
+const OBSERVE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(20));
+
 /// How long the service manager may take to tell how the service fares.
 const ASK: Duration = Duration::from_secs(2);
 
@@ -37,7 +42,8 @@ const ASK: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 enum Settled {
     Up(View),
-    Overdue,
+    /// The time is over, or a member has left. What was seen before anybody left, if anything was.
+    NotUp(Option<View>),
 }
 
 impl<M, S, F, E> Prolog<'_, M, S, F>
@@ -92,18 +98,18 @@ where
             self.left_ms()
         );
         self.say(Level::Info, &text);
-        let mut eyes = (self.site.eyes)(&self.own_entry(map, domain));
+        let eyes = (self.site.eyes)(&self.own_entry(map, domain));
         let until = self.budget.last_wait();
         let (clock, after, provider) = (self.clock, self.site.after, self.site.operator.service.provider);
         let watched = Watched { clock, until, provider, started: || after(Step::Start) };
-        let settled = wait(&mut self.site.manager, &mut eyes, map, watched).await;
+        let settled = wait(&mut self.site.manager, &eyes, map, watched).await;
         self.done(Step::Settle, begun);
         let ended = match settled {
             Ok(Settled::Up(view)) => Ok(self.is_up(&view)),
-            Ok(Settled::Overdue) => {
-                let names: Vec<String> = domain.members.iter().map(|member| member.node.clone()).collect();
-                self.blame(&mut eyes, map, &names).await
-            }
+            Ok(Settled::NotUp(before)) => match self.last_look(&eyes, map, before).await {
+                Ok(view) => self.blame(&view, domain),
+                Err(blind) => Err(blind.into()),
+            },
             Err(error) => Err(error),
         };
         self.conclude(domain, ended)
@@ -121,26 +127,38 @@ where
         Ended { ending: Ending::Up, message }
     }
 
-    /// Looks a last time, and says who is at fault.
-    async fn blame(&mut self, eyes: &mut E, map: &NodeMap, names: &[String]) -> Result<Ended, PrologError> {
-        let view = eyes.look(LAST_LOOK).await?;
-        if !view.has_members(map.iter().map(|(_, entry)| entry)) {
-            return Err(Blind::OtherMap { found: view.members.len(), expected: map.len() }.into());
+    /// The view to judge by: the last one, or the one before anybody left. A node whose prolog has judged earlier is stopped
+    /// by its epilog at once, and must not look like the fault.
+    async fn last_look(&self, eyes: &E, map: &NodeMap, before: Option<View>) -> Result<View, Blind> {
+        let now = eyes.look(LAST_LOOK).await?;
+        if !now.has_members(map.iter().map(|(_, entry)| entry)) {
+            return Err(Blind::OtherMap { found: now.members.len(), expected: map.len() });
         }
-        let judgement = blame::judge(&view);
-        let told = blame::text::describe(&view, &judgement, names);
-        self.note_judgement(&view, &judgement);
+        Ok(match before {
+            Some(before) if now.state != DomainState::Up && now.lost_since(&before) => before,
+            Some(_) | None => now,
+        })
+    }
+
+    /// Says who is at fault.
+    fn blame(&mut self, view: &View, domain: &JobDomain) -> Result<Ended, PrologError> {
+        let names: Vec<String> = domain.members.iter().map(|member| member.node.clone()).collect();
+        let judgement = blame::judge(view);
+        let told = blame::text::describe(view, &judgement, &names);
+        self.note_judgement(view, &judgement);
         for line in &told.lines {
             self.say(Level::Warn, line);
         }
         let policy = &self.site.operator.prolog;
         let ending = match (judgement.verdict, policy.innocent, policy.tie) {
-            (Verdict::Up, _, _) => return Ok(self.is_up(&view)),
+            (Verdict::Up, _, _) => return Ok(self.is_up(view)),
             (Verdict::AtFault, _, _) => Ending::AtFault,
             (Verdict::Tied, _, TiePolicy::Fail) => Ending::Tied,
             (Verdict::Tied, _, TiePolicy::Pass) => Ending::PassedTie,
             (Verdict::Innocent, Innocent::Pass, _) => Ending::PassedInnocent,
             (Verdict::Innocent, Innocent::Fail, _) => Ending::Innocent,
+            // Some other node has ended badly, or the job was cancelled: it does not run in either case.
+            (Verdict::Abandoned, _, _) => Ending::PassedInnocent,
             (Verdict::Unexplained, _, _) => Ending::Unexplained,
         };
         match ending.is_success() {
@@ -196,11 +214,12 @@ struct Watched<F> {
 /// Starts the service and waits.
 async fn wait<S: ServiceManager, E: Eyes, F: Fn()>(
     manager: &mut S,
-    eyes: &mut E,
+    eyes: &E,
     map: &NodeMap,
     watched: Watched<F>,
 ) -> Result<Settled, PrologError> {
     let left = watched.until.since(watched.clock.now());
+    let before = RefCell::new(None);
     let lives = async {
         let error = start_and_watch(manager, left, &watched).await;
         Err::<Settled, PrologError>(error)
@@ -209,9 +228,26 @@ async fn wait<S: ServiceManager, E: Eyes, F: Fn()>(
         tokio::select! {
             up = eyes.until_up(map) => up.map(Settled::Up).map_err(PrologError::Blind),
             ended = lives => ended,
+            () = observe(eyes, map, &before) => Ok(Settled::NotUp(None)),
         }
     });
-    waited.await.unwrap_or(Ok(Settled::Overdue))
+    match waited.await {
+        Ok(Ok(Settled::NotUp(_))) | Err(_) => Ok(Settled::NotUp(before.into_inner())),
+        Ok(settled) => settled,
+    }
+}
+
+/// Looks at the domain while it forms, and keeps what it saw last; ends when a member has left.
+async fn observe<E: Eyes>(eyes: &E, map: &NodeMap, before: &RefCell<Option<View>>) {
+    let by_size = OBSERVE.1 * u32::try_from(map.len()).unwrap_or(u32::MAX);
+    loop {
+        sleep(OBSERVE.0.max(by_size)).await;
+        let Ok(view) = eyes.look(LAST_LOOK).await else { continue };
+        if view.left().contains(&true) {
+            return;
+        }
+        before.replace(Some(view));
+    }
 }
 
 /// Starts the service and looks after it; ends only when it has ended.

@@ -104,7 +104,8 @@ fn policy_decides_what_innocent_and_tied_nodes_do() {
 
 #[test]
 fn a_service_that_ends_is_told_at_once_and_by_its_code() {
-    let site = TestSite::new("");
+    let mut site = TestSite::new("");
+    site.view = None;
     site.manager.borrow_mut().fails = Some(203);
     let (ended, _) = site.prolog();
     assert_eq!(ended.ending, Ending::Service);
@@ -351,7 +352,7 @@ fn view(own: usize, nodes: usize, cut_off: &[usize]) -> View {
 }
 
 impl Eyes for TestEyes {
-    async fn until_up(&mut self, map: &NodeMap) -> Result<View, Blind> {
+    async fn until_up(&self, map: &NodeMap) -> Result<View, Blind> {
         match &self.0 {
             Some(view)
                 if view.state == DomainState::Up && view.has_members(map.iter().map(|(_, entry)| entry)) =>
@@ -362,7 +363,7 @@ impl Eyes for TestEyes {
         }
     }
 
-    async fn look(&mut self, _within: Duration) -> Result<View, Blind> {
+    async fn look(&self, _within: Duration) -> Result<View, Blind> {
         self.0.clone().ok_or_else(|| Blind::NoAnswer { why: "nobody there".to_owned() })
     }
 }

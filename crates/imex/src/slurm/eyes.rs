@@ -93,14 +93,14 @@ impl LocalDaemon {
 }
 
 impl Eyes for NodeEyes {
-    async fn until_up(&mut self, map: &NodeMap) -> Result<View, Blind> {
+    async fn until_up(&self, map: &NodeMap) -> Result<View, Blind> {
         match self {
             NodeEyes::Daemon(daemon) => daemon.until_up(map).await,
             NodeEyes::Tool(tool) => tool.until_up(map).await,
         }
     }
 
-    async fn look(&mut self, within: Duration) -> Result<View, Blind> {
+    async fn look(&self, within: Duration) -> Result<View, Blind> {
         match self {
             NodeEyes::Daemon(daemon) => daemon.table(within).await,
             NodeEyes::Tool(tool) => tool.look(within).await,
