@@ -2,6 +2,7 @@
 //!
 //! A function returns when all is well and panics when it is not.
 
+mod auth_message;
 mod aws_answer;
 mod command_answer;
 mod config_file;
@@ -12,6 +13,7 @@ mod peer_frame;
 mod slurm_text;
 mod topology_file;
 
+pub use auth_message::auth_message;
 pub use aws_answer::aws_answer;
 pub use command_answer::command_answer;
 pub use config_file::config_file;

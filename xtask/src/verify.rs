@@ -45,7 +45,13 @@ const STEPS: [Step; 13] = [
     Step { name: "lints", run: |_, _| cargo::lints() },
     Step { name: "docs", run: |_, _| cargo::docs() },
     Step { name: "build", run: |_, _| cargo::build() },
-    Step { name: "tests", run: |_, report| tidy::unchanged_by(report, cargo::tests) },
+    Step {
+        name: "tests",
+        run: |_, report| {
+            tools::authentication(report);
+            tidy::unchanged_by(report, cargo::tests)
+        },
+    },
     Step { name: "generated", run: |_, report| generate::check(report) },
     Step {
         name: "licences",

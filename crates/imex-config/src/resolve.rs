@@ -6,6 +6,7 @@
 mod files;
 mod here;
 mod lookup;
+mod munge;
 mod own;
 mod security;
 
@@ -84,7 +85,7 @@ pub fn resolve(
         bind,
         port,
         quorum: quorum(&values),
-        timing: timing(&values, nodes),
+        timing: Timing { auth_retry: security.retry_interval(), ..timing(&values, nodes) },
         security,
         command,
         log,

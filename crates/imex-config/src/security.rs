@@ -1,5 +1,6 @@
 //! How peers prove who they are: the keys of the authentication section, parsed and judged.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::credential::{Credential, CredentialError};
@@ -14,6 +15,18 @@ pub enum Security {
     Tls(Box<Tls>),
     /// Kerberos by GSSAPI.
     Gss(Gss),
+    /// MUNGE, which this service alone has.
+    Munge(Munge),
+}
+
+impl Security {
+    /// Time between two tries to authenticate with a peer; `None` leaves it to how dials are tried again.
+    pub fn retry_interval(&self) -> Option<Duration> {
+        match self {
+            Security::Gss(gss) => Some(gss.retry_interval).filter(|interval| !interval.is_zero()),
+            Security::Off | Security::Tls(_) | Security::Munge(_) => None,
+        }
+    }
 }
 
 /// Mutual TLS.
@@ -95,6 +108,17 @@ pub struct Gss {
     pub on_failure: GssFailure,
     /// The name expected instead of the peer's entry in the node map.
     pub target_override: Option<String>,
+    /// The cache of tickets that the environment names (`KRB5CCNAME`); otherwise the daemon keeps one in its memory.
+    pub ticket_cache: Option<String>,
+}
+
+/// MUNGE: peers show by it that they are root on a machine of the same cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Munge {
+    /// The socket of MUNGE's daemon; `None` is the machine's usual one.
+    pub socket: Option<PathBuf>,
+    /// The user that all daemons of the domain run as.
+    pub uid: u32,
 }
 
 /// What GSSAPI protects.

@@ -22,8 +22,8 @@ use tokio::time::Sleep;
 
 use crate::clock::Clock;
 use crate::command::{Publication, Question, Reply};
-use crate::fence::Fence;
-use crate::logging::Logging;
+use crate::fence::{Fence, GivenUp};
+use crate::logging::{self, Logging};
 use crate::notify::Notifier;
 use crate::peer::addresses::AddressBook;
 use crate::peer::dial::Dialler;
@@ -103,6 +103,8 @@ pub(crate) struct Driver {
     alive_due: Option<Moment>,
     wishes: mpsc::Receiver<Wish>,
     logging: Logging,
+    /// Why this daemon ends, if nobody told it to.
+    given_up: Option<GivenUp>,
     phase: Phase,
 }
 
@@ -129,6 +131,7 @@ impl Driver {
             stats_due: now + parts.stats_file.interval(),
             alive_due: parts.notifier.watchdog_interval().map(|interval| now + interval),
             reload: Reload::new(parts.fence),
+            given_up: None,
             phase: Phase::Serving,
             machine: parts.machine,
             clock: parts.clock,
@@ -145,8 +148,8 @@ impl Driver {
         }
     }
 
-    /// Serves until the operator wants an end; then tells the peers and flushes.
-    pub(crate) async fn run(mut self) {
+    /// Serves until the operator wants an end, or authentication has failed for good; then tells the peers and flushes.
+    pub(crate) async fn run(mut self) -> Option<GivenUp> {
         let now = self.clock.now();
         self.machine.handle(Input::Start, now);
         self.perform_all(now);
@@ -158,7 +161,9 @@ impl Driver {
                 alarm.as_mut().reset(next);
             }
         }
+        let given_up = self.given_up.take();
         self.end().await;
+        given_up
     }
 
     async fn turn(&mut self, alarm: Pin<&mut Sleep>) {
@@ -251,6 +256,8 @@ impl Driver {
             PeerEvent::Authenticating { peer, attempt } => {
                 self.machine.handle(Input::AuthenticationStarted { peer, attempt }, now);
             }
+            PeerEvent::AuthServerReady => self.machine.handle(Input::AuthServerReady, now),
+            PeerEvent::GivenUp(given_up) => self.give_up(*given_up, now),
             PeerEvent::CredentialsRead(read) => self.take_credentials(*read, now),
             PeerEvent::DialEnded { peer, attempt, end } => match end {
                 Ok(dialled) => self.take_answer(peer, attempt, *dialled, now),
@@ -261,13 +268,20 @@ impl Driver {
             },
             PeerEvent::Arrived(arrival) => self.take_arrival(arrival, now),
             PeerEvent::LookedUp { peer, found } => self.book.learn(peer, found, now),
-            PeerEvent::Stranger { counter, from } => {
+            PeerEvent::Stranger { counter, from, why } => {
                 self.stats.count(counter);
-                self.notes.stranger(counter, from, now);
+                self.notes.stranger(counter, (from, why.as_deref()), now);
             }
             PeerEvent::Closed { stream, why } => self.take_closed(stream, why, now),
         }
         now
+    }
+
+    /// Authentication has failed for good: this node leaves, and says why.
+    fn give_up(&mut self, given_up: GivenUp, now: Moment) {
+        tracing::error!(target: logging::CRITICAL, "Failed for good to {given_up}; leaving the domain");
+        self.given_up = Some(given_up);
+        self.machine.handle(Input::Leave, now);
     }
 
     /// A dial that was given up may have ended a moment before; then its link closes here.

@@ -21,11 +21,13 @@ pub enum Exit {
     Security,
     /// The machine's limits are too low for this node map.
     Limits,
+    /// What the security asked for needs is not on this machine, or authentication failed for good.
+    Authentication,
 }
 
 impl Exit {
     /// Every way to end, in the order of the codes.
-    pub const ALL: [Exit; 8] = [
+    pub const ALL: [Exit; 9] = [
         Exit::Success,
         Exit::Failure,
         Exit::Usage,
@@ -34,6 +36,7 @@ impl Exit {
         Exit::Driver,
         Exit::Security,
         Exit::Limits,
+        Exit::Authentication,
     ];
 
     /// The process's exit code. Never 255, which `imexctl` uses for a node map that cannot be read.
@@ -47,6 +50,7 @@ impl Exit {
             Exit::Driver => 5,
             Exit::Security => 6,
             Exit::Limits => 7,
+            Exit::Authentication => 8,
         }
     }
 
@@ -63,6 +67,9 @@ impl Exit {
             Exit::Driver => "no GPU driver that this build supports, and no --nogpu",
             Exit::Security => "the configuration asks for security that this build does not have",
             Exit::Limits => "the machine's limits are too low for this node map",
+            Exit::Authentication => {
+                "this machine lacks what its security needs, or authentication failed for good"
+            }
         }
     }
 

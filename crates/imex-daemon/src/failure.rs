@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::command::SocketError;
 use crate::exit::Exit;
+use crate::fence::{GivenUp, MungeUnusable};
 use crate::limits::LimitError;
 use crate::ports::PortError;
 
@@ -25,14 +26,25 @@ pub(crate) enum StartError {
     /// There is one, with which this build cannot exchange memory.
     #[error("serve this machine's GPUs: this build cannot exchange memory through a real driver yet")]
     UnsupportedDriver,
-    /// Security is configured.
+    /// Security is configured that was left out when this program was built.
+    #[cfg(not(feature = "gssapi"))]
     #[error(
-        "start with IMEX_ENABLE_AUTH_ENCRYPTION=1: this build does not have {asked} yet, and it never runs open instead"
+        "start with IMEX_ENABLE_AUTH_ENCRYPTION=1: this build has no {asked}, and never runs open instead"
     )]
     Security {
         /// What is asked for.
         asked: &'static str,
     },
+    /// Kerberos is configured, and this machine has none.
+    #[cfg(feature = "gssapi")]
+    #[error("use Kerberos")]
+    Kerberos(#[source] imex_gss::LoadError),
+    /// MUNGE is configured, and cannot be used.
+    #[error(transparent)]
+    Munge(#[from] MungeUnusable),
+    /// The daemon ran, and ended because authentication failed for good.
+    #[error(transparent)]
+    Authentication(GivenUp),
     /// The limits are too low.
     #[error(transparent)]
     Limits(#[from] LimitError),
@@ -80,7 +92,11 @@ impl StartError {
         match self {
             StartError::Configuration { .. } => Exit::Configuration,
             StartError::NoDriver | StartError::UnsupportedDriver => Exit::Driver,
+            #[cfg(not(feature = "gssapi"))]
             StartError::Security { .. } => Exit::Security,
+            #[cfg(feature = "gssapi")]
+            StartError::Kerberos(_) => Exit::Authentication,
+            StartError::Munge(_) | StartError::Authentication(_) => Exit::Authentication,
             StartError::Limits(_) => Exit::Limits,
             StartError::Port(_) | StartError::Socket(_) => Exit::Address,
             StartError::System { .. } | StartError::ChildSilent { .. } => Exit::Failure,
@@ -94,10 +110,16 @@ impl StartError {
             StartError::NoDriver | StartError::UnsupportedDriver => {
                 Some("use --nogpu to form a domain without memory exchange".to_owned())
             }
-            StartError::Security { .. } => Some(
-                "set IMEX_ENABLE_AUTH_ENCRYPTION=0 to run without, on a network that only members reach"
-                    .to_owned(),
-            ),
+            #[cfg(not(feature = "gssapi"))]
+            StartError::Security { .. } => {
+                Some("install a build that has it, or choose another mode".to_owned())
+            }
+            #[cfg(feature = "gssapi")]
+            StartError::Kerberos(error) => Some(error.hint().to_owned()),
+            StartError::Munge(error) => error.hint(),
+            StartError::Authentication(_) => {
+                Some("with IMEX_GSS_SHUTDOWN_ON_FAILURE=0 the service would go on and try again".to_owned())
+            }
             StartError::Limits(error) => Some(error.hint()),
             StartError::Port(error) => Some(error.hint()),
             StartError::Socket(error) => error.hint(),

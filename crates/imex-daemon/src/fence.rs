@@ -7,7 +7,12 @@
 //!
 //! To add a kind: a variant of [`Fence`] and one of [`Session`], each with a file of its own in this folder.
 
+#[cfg(feature = "gssapi")]
+mod gss;
+mod munge;
 mod open;
+#[cfg(feature = "gssapi")]
+mod patience;
 mod tls;
 
 use std::fmt;
@@ -20,6 +25,12 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+#[cfg(feature = "gssapi")]
+pub(crate) use gss::GssFence;
+#[cfg(feature = "gssapi")]
+use gss::GssSession;
+use munge::MungeSession;
+pub(crate) use munge::{MungeFence, MungeUnusable, load as load_munge};
 use open::FirstByte;
 use tls::TlsSession;
 pub(crate) use tls::{Replacement, TlsFence, problems};
@@ -35,6 +46,11 @@ pub(crate) enum Fence {
     Open,
     /// Mutual TLS.
     Tls(Arc<TlsFence>),
+    /// Kerberos.
+    #[cfg(feature = "gssapi")]
+    Gss(Arc<GssFence>),
+    /// MUNGE, over TLS that proves nothing by itself.
+    Munge(Arc<MungeFence>),
 }
 
 /// A connection that may carry HTTP/2.
@@ -52,10 +68,15 @@ pub(crate) enum Session {
     Open(FirstByte),
     /// Its certificate.
     Tls(TlsSession),
+    /// Its principal.
+    #[cfg(feature = "gssapi")]
+    Gss(GssSession),
+    /// Nothing yet, but which connection it is.
+    Munge(MungeSession),
 }
 
 /// Why two nodes did not authenticate each other.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error)]
 #[error("{failure}{}", detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default())]
 pub(crate) struct AuthError {
     /// In a word, for the core and the table.
@@ -64,12 +85,47 @@ pub(crate) struct AuthError {
     pub(crate) detail: Option<String>,
 }
 
+/// Authentication failed for good, and that is to end the daemon.
+#[derive(Clone, Debug, Error)]
+#[error("authenticate{}: {why}", peer.map(|peer| format!(" with node {peer}")).unwrap_or_default())]
+pub(crate) struct GivenUp {
+    /// With whom; `None` if this node cannot show itself to anybody.
+    pub(crate) peer: Option<NodeId>,
+    /// Why.
+    pub(crate) why: AuthError,
+}
+
 impl Fence {
+    /// Waits until this node can authenticate others and itself, as far as it depends on this node.
+    pub(crate) async fn start(&self) -> Result<(), GivenUp> {
+        match self {
+            // The credentials were judged before anything was bound.
+            Fence::Open | Fence::Tls(_) => Ok(()),
+            #[cfg(feature = "gssapi")]
+            Fence::Gss(gss) => gss.start().await,
+            Fence::Munge(munge) => {
+                munge.start().await;
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits until authentication has failed for good, where that is to end the daemon; else for ever.
+    pub(crate) async fn given_up(&self) -> GivenUp {
+        match self {
+            Fence::Open | Fence::Tls(_) | Fence::Munge(_) => std::future::pending().await,
+            #[cfg(feature = "gssapi")]
+            Fence::Gss(gss) => gss.given_up().await,
+        }
+    }
+
     /// Whether anything has to be proven.
     pub(crate) fn is_open(&self) -> bool {
         match self {
             Fence::Open => true,
-            Fence::Tls(_) => false,
+            Fence::Tls(_) | Fence::Munge(_) => false,
+            #[cfg(feature = "gssapi")]
+            Fence::Gss(_) => false,
         }
     }
 
@@ -81,6 +137,9 @@ impl Fence {
                 Ok(Secured { io: Box::new(io), session: Session::Open(heard) })
             }
             Fence::Tls(tls) => tls.dialled(tcp, peer).await.map(Secured::tls),
+            #[cfg(feature = "gssapi")]
+            Fence::Gss(gss) => gss.dialled(tcp, peer).await.map(Secured::gss),
+            Fence::Munge(munge) => munge.dialled(tcp).await.map(Secured::munge),
         }
     }
 
@@ -97,6 +156,9 @@ impl Fence {
                 Ok(Secured { io, session: Session::Open(FirstByte::default()) })
             }
             Fence::Tls(tls) => tls.accepted(tcp).await.map(Secured::tls),
+            #[cfg(feature = "gssapi")]
+            Fence::Gss(gss) => gss.accepted(tcp).await.map(Secured::gss),
+            Fence::Munge(munge) => munge.accepted(tcp).await.map(Secured::munge),
         }
     }
 }
@@ -105,25 +167,41 @@ impl Secured {
     fn tls((io, session): (imex_tls::Io, TlsSession)) -> Self {
         Secured { io: Box::new(io), session: Session::Tls(session) }
     }
+
+    #[cfg(feature = "gssapi")]
+    fn gss((io, session): (imex_gss::GssStream<TcpStream>, GssSession)) -> Self {
+        Secured { io: Box::new(io), session: Session::Gss(session) }
+    }
+
+    fn munge((io, session): (imex_tls::Io, MungeSession)) -> Self {
+        Secured { io: Box::new(io), session: Session::Munge(session) }
+    }
 }
 
 impl Session {
     /// What this daemon's hello is to carry so that `peer` believes it.
-    #[expect(clippy::unused_async, reason = "a kind may have to ask a service of the machine")]
-    pub(crate) async fn prove(&self, _peer: NodeId) -> Result<Option<Credential>, AuthError> {
+    pub(crate) async fn prove(&self, peer: NodeId) -> Result<Option<Credential>, AuthError> {
         match self {
             Session::Open(_) | Session::Tls(_) => Ok(None),
+            #[cfg(feature = "gssapi")]
+            Session::Gss(_) => Ok(None),
+            Session::Munge(munge) => munge.prove(peer).await.map(Some),
         }
     }
 
     /// Whether the far end of a connection is the node that its hello claims to be. A proof that was not asked for is as
     /// wrong as one that is missing.
-    #[expect(clippy::unused_async, reason = "a kind may have to ask a service of the machine")]
     pub(crate) async fn judge(&self, hello: &Hello, proof: Option<&Credential>) -> Result<(), AuthError> {
         match (self, proof) {
             (Session::Open(_) | Session::Tls(_), Some(_)) => Err(AuthFailure::NotOffered.into()),
             (Session::Open(_), None) => Ok(()),
             (Session::Tls(tls), None) => tls.judge(hello),
+            #[cfg(feature = "gssapi")]
+            (Session::Gss(_), Some(_)) => Err(AuthFailure::NotOffered.into()),
+            #[cfg(feature = "gssapi")]
+            (Session::Gss(gss), None) => gss.judge(hello).await,
+            (Session::Munge(munge), Some(proof)) => munge.judge(hello, proof).await,
+            (Session::Munge(_), None) => Err(AuthFailure::Missing.into()),
         }
     }
 
@@ -133,6 +211,9 @@ impl Session {
         match self {
             Session::Open(heard) => open::objection(heard),
             Session::Tls(tls) => tls.objection(),
+            #[cfg(feature = "gssapi")]
+            Session::Gss(_) => None,
+            Session::Munge(munge) => munge.objection(),
         }
     }
 }

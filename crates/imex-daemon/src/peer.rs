@@ -7,6 +7,7 @@ pub(crate) mod accept;
 pub(crate) mod addresses;
 pub(crate) mod dial;
 mod lobby;
+mod told;
 
 use std::net::IpAddr;
 
@@ -17,7 +18,7 @@ use imex_wire::{Dialled, Incoming, LinkReceiver};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use crate::clock::Clock;
-use crate::fence::Replacement;
+use crate::fence::{GivenUp, Replacement};
 use crate::stats::Counter;
 
 /// How many events may wait for the driver loop: a few messages per link of a rack, 100 bytes each. At the brim the
@@ -35,6 +36,8 @@ pub(crate) enum PeerEvent {
         counter: Counter,
         /// Where it came from.
         from: IpAddr,
+        /// What is known beyond that; never a secret.
+        why: Option<String>,
     },
     /// A host name was looked up for a dial; empty if it does not resolve.
     LookedUp {
@@ -50,6 +53,10 @@ pub(crate) enum PeerEvent {
         /// Which attempt.
         attempt: u32,
     },
+    /// This node can authenticate others and itself.
+    AuthServerReady,
+    /// Authentication has failed for good, and that is to end the daemon.
+    GivenUp(Box<GivenUp>),
     /// The credentials were read anew, or not.
     CredentialsRead(Box<CredentialsRead>),
     /// A dial ended.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use imex_config::security::Gss;
 use imex_config::settings::Process;
 use imex_config::{Loaded, Problems, Security, Settings, chain};
 use imex_core::{Hello, Machine, NodeId, machine};
@@ -19,7 +20,7 @@ use crate::daemonize::{self, StandardError};
 use crate::driver::{Driver, Parts, unstarted};
 use crate::echo;
 use crate::failure::{StartError, system};
-use crate::fence::{Fence, TlsFence};
+use crate::fence::{self, Fence, MungeFence, TlsFence};
 use crate::gpu::GpuMode;
 use crate::identity;
 use crate::limits;
@@ -34,8 +35,14 @@ use crate::ports;
 use crate::signals;
 use crate::stats::StatsFile;
 
-/// How many threads may block at once: one per look-up in the system's resolver, one that reads credentials.
-const BLOCKING_THREADS: usize = LOOK_UPS + 1;
+/// How many threads may block at once: one per look-up in the system's resolver, one that reads credentials, and those
+/// that wait for the KDC or for munged.
+const BLOCKING_THREADS: usize = LOOK_UPS + 1 + KERBEROS_CALLS + imex_munge::BLOCKING_CALLS;
+
+#[cfg(feature = "gssapi")]
+const KERBEROS_CALLS: usize = imex_gss::BLOCKING_CALLS;
+#[cfg(not(feature = "gssapi"))]
+const KERBEROS_CALLS: usize = 0;
 
 /// Serves until it is told to stop. With `DAEMONIZE=1` it ends as soon as a process in the background serves.
 pub(crate) fn serve(args: &Args, line: &[OsString]) -> Result<(), StartError> {
@@ -45,7 +52,8 @@ pub(crate) fn serve(args: &Args, line: &[OsString]) -> Result<(), StartError> {
     let Loaded { settings, problems } = crate::load(args);
     let Some(settings) = settings else { return Err(StartError::Configuration { problems }) };
     let driver = GpuMode::from_nogpu(args.nogpu).driver_version()?;
-    let fence = fence(&settings)?;
+    let hello = Arc::new(introduction(&settings, driver)?);
+    let fence = fence(&settings, &hello)?;
     limits::admit(settings.map.len())?;
     let notifier =
         Notifier::from_environment().map_err(system("reach the service manager at NOTIFY_SOCKET"))?;
@@ -55,8 +63,15 @@ pub(crate) fn serve(args: &Args, line: &[OsString]) -> Result<(), StartError> {
         Place::Foreground => {}
     }
     let logging = Logging::start(&settings.log).map_err(system("start the log's thread"))?;
-    let start =
-        Start { args, settings: &settings, problems: &problems, driver, fence, logging: logging.clone() };
+    let start = Start {
+        args,
+        settings: &settings,
+        problems: &problems,
+        driver,
+        hello,
+        fence,
+        logging: logging.clone(),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -64,8 +79,12 @@ pub(crate) fn serve(args: &Args, line: &[OsString]) -> Result<(), StartError> {
         .build()
         .map_err(system("start the runtime"))?;
     let served = runtime.block_on(start.serve(notifier));
-    if let Err(error) = &served {
-        tracing::error!(target: logging::CRITICAL, error = %chain(error), "The daemon does not start");
+    match &served {
+        // The loop has said why, when it began to leave.
+        Ok(()) | Err(StartError::Authentication(_)) => {}
+        Err(error) => {
+            tracing::error!(target: logging::CRITICAL, error = %chain(error), "The daemon does not start");
+        }
     }
     logging.finish();
     // A resolver that hangs does not keep the process.
@@ -102,7 +121,7 @@ fn die_with_parent(parent: Pid) -> Result<(), StartError> {
 }
 
 /// What stands between TCP and HTTP/2. Its credentials have been judged with the files.
-fn fence(settings: &Settings) -> Result<Fence, StartError> {
+fn fence(settings: &Settings, hello: &Arc<Hello>) -> Result<Fence, StartError> {
     match &settings.security {
         Security::Off => Ok(Fence::Open),
         Security::Tls(tls) => match TlsFence::new(settings, tls) {
@@ -113,8 +132,30 @@ fn fence(settings: &Settings) -> Result<Fence, StartError> {
                 Err(StartError::Configuration { problems })
             }
         },
-        Security::Gss(_) => Err(StartError::Security { asked: "Kerberos by GSSAPI" }),
+        Security::Gss(gss) => kerberos(settings, gss),
+        Security::Munge(munge) => {
+            let fence =
+                fence::load_munge(munge).and_then(|loaded| MungeFence::new(loaded, munge, Arc::clone(hello)));
+            Ok(Fence::Munge(Arc::new(fence?)))
+        }
     }
+}
+
+#[cfg(feature = "gssapi")]
+fn kerberos(settings: &Settings, gss: &Gss) -> Result<Fence, StartError> {
+    let fence = fence::GssFence::new(settings, gss);
+    Ok(Fence::Gss(Arc::new(fence.map_err(StartError::Kerberos)?)))
+}
+
+#[cfg(not(feature = "gssapi"))]
+fn kerberos(_: &Settings, _: &Gss) -> Result<Fence, StartError> {
+    Err(StartError::Security { asked: "Kerberos (cargo feature gssapi)" })
+}
+
+fn introduction(settings: &Settings, driver: &'static str) -> Result<Hello, StartError> {
+    let instance = identity::random_instance().map_err(system("draw a random number"))?;
+    identity::introduce(settings, driver, instance)
+        .map_err(|error| system("introduce this daemon")(std::io::Error::other(error)))
 }
 
 /// What a start goes by.
@@ -123,6 +164,7 @@ struct Start<'a> {
     settings: &'a Settings,
     problems: &'a Problems,
     driver: &'static str,
+    hello: Arc<Hello>,
     fence: Fence,
     logging: Logging,
 }
@@ -138,7 +180,7 @@ impl Start<'_> {
         let listeners = Listeners::take(&settings.command).await?;
         let clock = Clock::start();
         let (outlet, events) = Outlet::queue(clock);
-        let hello = Arc::new(self.introduction()?);
+        let hello = Arc::clone(&self.hello);
         let port = listener.local_addr().map_err(system("name the port for peers"))?.port();
         let mut persist = PersistFile::new(settings.persist.clone(), settings.map.clone());
         let importers = recall(&mut persist);
@@ -174,17 +216,11 @@ impl Start<'_> {
             wishes,
             logging: self.logging,
         };
-        Driver::new(parts).run().await;
+        let given_up = Driver::new(parts).run().await;
         // This removes the socket's file.
         command_service.abort();
         let _ = command_service.await;
-        Ok(())
-    }
-
-    fn introduction(&self) -> Result<Hello, StartError> {
-        let instance = identity::random_instance().map_err(system("draw a random number"))?;
-        identity::introduce(self.settings, self.driver, instance)
-            .map_err(|error| system("introduce this daemon")(std::io::Error::other(error)))
+        given_up.map_or(Ok(()), |given_up| Err(StartError::Authentication(given_up)))
     }
 
     fn machine(&self, hello: &Arc<Hello>, importers: BTreeSet<NodeId>) -> Machine {

@@ -32,6 +32,10 @@ pub const MAX_RECORD: usize = 16 * 1024;
 /// repeated when encrypted, a block of up to 16 in front, and a checksum of up to 24 behind. The rest is room for padding.
 pub const MAX_OVERHEAD: usize = 256;
 
+/// The fatal alert `handshake_failure` as a record of TLS (RFC 8446, section 6), for peers that do not speak Kerberos: those
+/// with TLS understand it, and daemons without security know it by its first byte.
+pub(crate) const NO_TLS_HERE: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
+
 const MAGIC: &[u8; 8] = b"IMEX-GSS";
 const VERSION: u8 = 1;
 

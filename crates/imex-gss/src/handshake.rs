@@ -1,13 +1,19 @@
 //! Authentication at the start of a connection.
 
+use std::time::Duration;
+
 use imex_gssapi::{Context, Initiation};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
 
 use crate::error::{AuthError, Blame, Refusal};
 use crate::frame::{self, FrameError, HEADER, Header, Kind, PREFACE};
 use crate::kerberos::{Kerberos, TurnedAway};
 use crate::principal::Peer;
 use crate::stream::{GssStream, Role};
+
+/// How long a turned-away peer may take to read why: a few round trips.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 impl Kerberos {
     /// Authenticates over a fresh connection to the host of the node map: the peer must be that host's service.
@@ -43,9 +49,8 @@ impl Kerberos {
         let mut preface = [0; PREFACE];
         io.read_exact(&mut preface).await?;
         if let Err(error) = frame::check_preface(&preface, self.settings().protection) {
-            if matches!(error, FrameError::OtherProtection { .. }) {
-                refuse(&mut io, Refusal::OtherProtection, None).await?;
-            }
+            // That it could not be told is no news beside what there was to tell.
+            let _ = tell_apart(&mut io, error).await;
             return Err(error.into());
         }
         let (header, token) = read_frame(&mut io).await?;
@@ -82,6 +87,24 @@ impl Kerberos {
         let context: Result<Context, AuthError> = self.finish(initiation, token.to_owned()).await;
         context.err().unwrap_or(AuthError::Refused(reason))
     }
+}
+
+/// Tells a peer that wants something else so, in words that it understands.
+async fn tell_apart<I>(io: &mut I, error: FrameError) -> Result<(), AuthError>
+where
+    I: AsyncRead + AsyncWrite + Unpin,
+{
+    if matches!(error, FrameError::OtherProtection { .. }) {
+        refuse(io, Refusal::OtherProtection, None).await?;
+    } else {
+        io.write_all(&frame::NO_TLS_HERE).await?;
+        io.shutdown().await?;
+    }
+    // Closing while its own bytes are unread would reset the connection, and take the words with it.
+    let mut unread = [0; 1024];
+    let read_on = async { while io.read(&mut unread).await.is_ok_and(|read| read > 0) {} };
+    let _ = timeout(LAST_WORDS, read_on).await;
+    Ok(())
 }
 
 async fn refuse<I>(io: &mut I, reason: Refusal, token: Option<Vec<u8>>) -> Result<(), AuthError>

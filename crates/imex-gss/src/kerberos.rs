@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use imex_gssapi::{
-    Accepted, Context, GssError, Gssapi, Initiation, LoadError, Protection, Refused, Store, Usage,
+    Accepted, Context, Fault, GssError, Gssapi, Initiation, LoadError, Protection, Refused, Store, Usage,
 };
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
@@ -82,6 +82,8 @@ struct Inner {
 struct Memory {
     /// Until when nothing is tried, because it has just failed for a reason that all peers have in common.
     failed: Option<(Instant, AuthError)>,
+    /// When tickets were last thrown away because a peer could not read one.
+    dropped: Option<Instant>,
     /// What hosts come to as principals.
     expected: BTreeMap<String, Expected>,
 }
@@ -155,7 +157,10 @@ impl Kerberos {
     ) -> Pending<Result<Context, AuthError>> {
         let this = self.clone();
         Box::pin(async move {
-            this.answer_call(move || initiation.finish(&token).map_err(AuthError::Answer)).await
+            let finished =
+                this.answer_call(move || initiation.finish(&token).map_err(AuthError::Answer)).await;
+            this.drop_stale_tickets(&finished);
+            finished
         })
     }
 
@@ -167,6 +172,20 @@ impl Kerberos {
             let answered = this.answer_call(move || Ok(inner.answer(&token))).await;
             answered.unwrap_or_else(|error| Err(TurnedAway { error, reply: None }))
         })
+    }
+
+    /// An acceptor that cannot read a ticket may have got a new key since: the next attempt asks the KDC for new tickets.
+    /// At most once per retry interval, so that a peer that refuses all of them costs the KDC little.
+    fn drop_stale_tickets<T>(&self, finished: &Result<T, AuthError>) {
+        let Err(AuthError::Answer(error)) = finished else { return };
+        let now = Instant::now();
+        let mut memory = self.memory();
+        let soon = memory.dropped.is_some_and(|dropped| now < dropped + self.0.settings.retry_interval);
+        if soon || !matches!(error.fault(), Fault::WrongKey | Fault::NoKey | Fault::Expired) {
+            return;
+        }
+        memory.dropped = Some(now);
+        self.0.generation.fetch_add(1, Ordering::Relaxed);
     }
 
     async fn ask_call<T: Send + 'static>(

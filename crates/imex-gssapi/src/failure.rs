@@ -71,10 +71,12 @@ impl GssError {
     }
 
     pub(crate) fn new(api: &Arc<Api>, call: &'static str, (major, minor): (u32, u32)) -> Self {
-        let mut texts = words(api, major, raw::GSS_CODE);
-        if minor != 0 {
-            texts.extend(words(api, minor, raw::MECHANISM_CODE));
-        }
+        let mut of_mechanism = if minor == 0 { Vec::new() } else { words(api, minor, raw::MECHANISM_CODE) };
+        of_mechanism.retain(|words| words != "Success");
+        // GSS_S_FAILURE says only that the mechanism knows more.
+        let knows_more = (major & raw::ERROR_MASK) == raw::FAILURE && !of_mechanism.is_empty();
+        let mut texts = if knows_more { Vec::new() } else { words(api, major, raw::GSS_CODE) };
+        texts.append(&mut of_mechanism);
         GssError { call, major, minor, text: texts.join("; ") }
     }
 

@@ -118,8 +118,10 @@ pub(crate) const UNSEQUENTIAL_TOKEN: u32 = 1 << 3;
 pub(crate) const GAP_TOKEN: u32 = 1 << 4;
 /// Where the routine errors are in a status code.
 pub(crate) const ROUTINE_SHIFT: u32 = 16;
-/// Two of them, which this crate finds too: not what Kerberos sends; not protected as was asked for.
+/// Some of them, of which this crate finds the first and the last too: not what Kerberos sends; what only the mechanism can
+/// tell; not protected as was asked for.
 pub(crate) const DEFECTIVE_TOKEN: u32 = 9 << ROUTINE_SHIFT;
+pub(crate) const FAILURE: u32 = 13 << ROUTINE_SHIFT;
 pub(crate) const BAD_QOP: u32 = 14 << ROUTINE_SHIFT;
 /// What is no supplementary information.
 pub(crate) const ERROR_MASK: u32 = 0xffff_0000;

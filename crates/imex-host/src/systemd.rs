@@ -128,10 +128,14 @@ impl Systemd {
     /// If systemd refuses or does not answer `within` the time.
     pub async fn reset_failed(&self, name: &ServiceName, within: Duration) -> Result<(), SystemdError> {
         let call = Call { operation: Operation::ResetFailed, unit: Some(name), within };
-        call.within(async { self.manager(&call, "ResetFailedUnit", &name.as_str()).await.map(drop) }).await
+        let asked = async {
+            self.hold(&call, name).await;
+            self.manager(&call, "ResetFailedUnit", &name.as_str()).await.map(drop)
+        };
+        call.within(asked).await
     }
 
-    /// Sends a signal to all processes of a service.
+    /// Sends a signal to all processes of a service. To one that has none it is sent in vain, which is no error.
     ///
     /// # Errors
     ///
@@ -144,7 +148,11 @@ impl Systemd {
     ) -> Result<(), SystemdError> {
         let call = Call { operation: Operation::Kill, unit: Some(name), within };
         let body = (name.as_str(), "all", signal as i32);
-        call.within(async { self.manager(&call, "KillUnit", &body).await.map(drop) }).await
+        let asked = async {
+            self.hold(&call, name).await;
+            self.manager(&call, "KillUnit", &body).await.map(drop)
+        };
+        call.within(asked).await
     }
 
     async fn properties(

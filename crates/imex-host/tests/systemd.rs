@@ -9,6 +9,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use imex_host::systemd::{
@@ -161,6 +162,42 @@ fn a_signal_reaches_the_service() {
         }
         panic!("it runs on");
     });
+}
+
+#[test]
+#[ignore = "takes a real systemd"]
+fn who_is_not_root_may_look_but_not_act() {
+    let units = Units::new("alien", &[("", "[Service]\nExecStart=/bin/sleep 600\n")]);
+    let name = units.name("");
+    let resting = name.clone();
+    run(async {
+        let systemd = Systemd::connect(SOON).await.unwrap();
+        // It is not loaded yet: nothing to forget, and nobody to signal.
+        systemd.reset_failed(&resting, SOON).await.unwrap();
+        systemd.kill(&resting, Signal::SIGTERM, SOON).await.unwrap();
+        systemd.start(&resting, SOON).await.unwrap();
+    });
+    // The bus asks the kernel who connects: this thread, which is somebody else from here on.
+    let alien = thread::spawn(move || {
+        let (uid, gid) = (rustix::thread::Uid::from_raw(65534), rustix::thread::Gid::from_raw(65534));
+        rustix::thread::set_thread_res_gid(gid, gid, gid).unwrap();
+        rustix::thread::set_thread_res_uid(uid, uid, uid).unwrap();
+        run(async {
+            let systemd = Systemd::connect(SOON).await.unwrap();
+            assert_eq!(systemd.service(&name, SOON).await.unwrap().load, LoadState::Loaded);
+            let refused = [
+                systemd.start(&name, SOON).await.map(drop),
+                systemd.stop(&name, SOON).await.map(drop),
+                systemd.kill(&name, Signal::SIGKILL, SOON).await,
+                systemd.reset_failed(&name, SOON).await,
+            ];
+            for refusal in refused {
+                let error = refusal.unwrap_err();
+                assert!(matches!(error, SystemdError::AccessDenied { .. }), "{error}");
+            }
+        });
+    });
+    alien.join().unwrap();
 }
 
 const SOON: Duration = Duration::from_secs(5);

@@ -66,7 +66,7 @@ impl Ends {
         }
     }
 
-    fn of(
+    pub(crate) fn of(
         server: Arc<CertifiedKey>,
         clients: Arc<dyn ClientCertVerifier>,
         client: Arc<CertifiedKey>,

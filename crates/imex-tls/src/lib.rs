@@ -16,6 +16,7 @@ pub mod failure;
 mod identity;
 pub mod judge;
 pub mod name;
+mod run;
 mod session;
 
 pub use certificate::Certificate;
@@ -24,6 +25,7 @@ pub use failure::TlsError;
 pub use identity::{IdentityError, Part};
 pub use judge::{Finding, judge};
 pub use name::{NoName, PeerName};
+pub use run::{RunEnds, RunError};
 pub use session::{Io, Secured, Session};
 
 use std::sync::Arc;

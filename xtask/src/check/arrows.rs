@@ -25,7 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("imex-munge", &["imex-core"]),
     ("imex-slurm", &["imex-config", "imex-core", "imex-host"]),
     ("imex-topology", &["imex-config", "imex-core", "imex-host"]),
-    ("imex-daemon", &["imex-config", "imex-core", "imex-tls", "imex-wire"]),
+    ("imex-daemon", &["imex-config", "imex-core", "imex-gss", "imex-munge", "imex-tls", "imex-wire"]),
     ("imex-ctl", &["imex-config", "imex-core", "imex-tls", "imex-wire"]),
     ("imex-lab", &["imex-config", "imex-core", "imex-wire"]),
     // `cargo run --bin imex` builds no other program, and the lab needs the daemon: called `imexd`, imex is one.

@@ -27,6 +27,18 @@ pub(crate) fn has_cxx(report: &mut Report) -> bool {
     has(report, &["c++", "g++"], "g++")
 }
 
+/// What the tests of Kerberos and MUNGE need: a KDC and a munged. Where one cannot be had, its tests say that they are
+/// skipped.
+pub(super) fn authentication(report: &mut Report) {
+    for (program, packages) in
+        [("krb5kdc", "krb5-kdc krb5-admin-server"), ("kinit", "krb5-user"), ("munged", "munge")]
+    {
+        if !has(report, &[program], packages) {
+            report.warning(format_args!("without {packages}, tests of authentication are skipped"));
+        }
+    }
+}
+
 /// Whether one of these programs is there, after trying to install their package: on Debian, as root, without asking
 /// anything.
 pub(crate) fn has(report: &mut Report, programs: &[&str], package: &str) -> bool {

@@ -119,6 +119,14 @@ keys! {
         /// Tells apart domains that have the same node list, for example by a job's id and restart count.
         /// It must be the same on every node of a domain; nodes with another one are refused.
         OPENIMEX_DOMAIN_TOKEN = "": Kind::Token;
+        /// Another way for peers to authenticate each other, for Slurm clusters: munge goes by the key that
+        /// MUNGE shares among all nodes, and encrypts. It needs nothing else, and excludes the ways above.
+        OPENIMEX_AUTH = "none": Kind::Word(&["none", "munge"]);
+        /// The socket of MUNGE's daemon. Empty takes the usual one of this machine.
+        OPENIMEX_MUNGE_SOCKET = "": Kind::OptionalPath;
+        /// The number of the user that this service runs as on all nodes. What MUNGE says is from anybody else
+        /// is refused.
+        OPENIMEX_MUNGE_UID = "0": Kind::Integer { min: 0, max: u32::MAX as i64 - 1 };
         /// The permission bits of the Unix socket.
         OPENIMEX_CMD_SOCKET_MODE = "0660": Kind::Mode;
         /// The file that remembers which nodes import memory from this one, for the RECOVERY quorum. It

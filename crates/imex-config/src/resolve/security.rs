@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::munge;
 use crate::chain::chain;
 use crate::credential::{self, Credential, Pem, Place, Secrecy};
 use crate::keys::{Key, Kind, table as key};
@@ -21,6 +22,10 @@ const CREDENTIALS: [Key; 6] = [
 
 /// Judges the authentication keys. What is wrong with them has been reported; then the result means nothing.
 pub(super) fn resolve(values: &mut Values<'_>, machine: &impl Machine) -> Security {
+    if let Some(munge) = munge::resolve(values) {
+        report_unused(values);
+        return Security::Munge(munge);
+    }
     if !values.on(&key::IMEX_ENABLE_AUTH_ENCRYPTION) {
         report_unused(values);
         return Security::Off;
@@ -28,8 +33,8 @@ pub(super) fn resolve(values: &mut Values<'_>, machine: &impl Machine) -> Securi
     let mode = values.text(&key::IMEX_AUTH_ENCRYPTION_MODE);
     match mode {
         "SSL_TLS" => tls(values, machine).map_or(Security::Off, |tls| Security::Tls(Box::new(tls))),
-        "GSS_AUTH_ENCRYPT" => Security::Gss(gss(values, GssProtection::Encrypt)),
-        "GSS_AUTH_ONLY" => Security::Gss(gss(values, GssProtection::AuthenticateOnly)),
+        "GSS_AUTH_ENCRYPT" => Security::Gss(gss(values, machine, GssProtection::Encrypt)),
+        "GSS_AUTH_ONLY" => Security::Gss(gss(values, machine, GssProtection::AuthenticateOnly)),
         _ => {
             report_word(values, &key::IMEX_AUTH_ENCRYPTION_MODE, Severity::Error);
             Security::Off
@@ -158,7 +163,8 @@ fn judge_credential(
     Ok((place, secrecy, pem))
 }
 
-fn gss(values: &Values<'_>, protection: GssProtection) -> Gss {
+fn gss(values: &Values<'_>, machine: &impl Machine, protection: GssProtection) -> Gss {
+    let ticket_cache = machine.variable("KRB5CCNAME").and_then(|name| name.into_string().ok());
     Gss {
         protection,
         service: values.text(&key::IMEX_GSS_SERVICE_NAME).to_owned(),
@@ -170,6 +176,7 @@ fn gss(values: &Values<'_>, protection: GssProtection) -> Gss {
             false => GssFailure::DropPeer,
         },
         target_override: target_override(values),
+        ticket_cache: ticket_cache.filter(|name| !name.is_empty()),
     }
 }
 

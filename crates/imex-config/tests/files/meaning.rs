@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use imex_config::credential::Place;
-use imex_config::security::{GssFailure, GssProtection};
+use imex_config::security::{GssFailure, GssProtection, Munge};
 use imex_config::settings::{CommandTcp, LogDestination, LogLevel, LogStart, Process, StatsDestination};
 use imex_config::{DEFAULT_SOCKET, Overrides, Security, Severity, resolve};
 use imex_core::{Grace, QuorumMode, Timing};
@@ -145,6 +145,39 @@ fn kerberos_is_read_with_its_times() {
     assert_eq!(gss.retry_interval, Duration::from_secs(5));
     assert_eq!(gss.context_lifetime, None);
     assert_eq!(gss.on_failure, GssFailure::DropPeer);
+}
+
+#[test]
+fn kerberos_sets_the_pace_of_its_own_retries_unless_it_is_nothing() {
+    let retry = |seconds: u32| {
+        let config = format!(
+            "IMEX_ENABLE_AUTH_ENCRYPTION=1\nIMEX_AUTH_ENCRYPTION_MODE=GSS_AUTH_ENCRYPT\n\
+             IMEX_GSS_RETRY_INTERVAL_SEC={seconds}\n"
+        );
+        settings(&config, ALONE).timing.auth_retry
+    };
+    assert_eq!(retry(7), Some(Duration::from_secs(7)));
+    assert_eq!(retry(0), None);
+}
+
+#[test]
+fn munge_is_a_security_of_its_own_with_usual_places() {
+    let of = |config: &str| settings(config, ALONE).security;
+    assert_eq!(of("OPENIMEX_AUTH=munge\n"), Security::Munge(Munge { socket: None, uid: 0 }));
+    let config = "OPENIMEX_AUTH=munge\nOPENIMEX_MUNGE_SOCKET=/run/m.sock\nOPENIMEX_MUNGE_UID=4711\n";
+    let munge = Munge { socket: Some("/run/m.sock".into()), uid: 4711 };
+    assert_eq!(of(config), Security::Munge(munge));
+    assert_eq!(of("OPENIMEX_AUTH=none\n"), Security::Off);
+}
+
+#[test]
+fn two_kinds_of_security_exclude_each_other() {
+    let config =
+        "OPENIMEX_AUTH=munge\nIMEX_ENABLE_AUTH_ENCRYPTION=1\nIMEX_AUTH_ENCRYPTION_MODE=GSS_AUTH_ONLY\n";
+    let (_, problems) = resolved(config, ALONE);
+    let told = problems.to_string();
+    assert!(told.contains("error: OPENIMEX_AUTH=munge and IMEX_ENABLE_AUTH_ENCRYPTION=1 exclude"), "{told}");
+    assert_eq!(told.matches("error: ").count(), 1, "{told}");
 }
 
 #[test]

@@ -91,7 +91,7 @@ impl NoteLog {
     }
 
     /// Records that somebody came to nothing before the core heard of it, where that is worth a line.
-    pub(super) fn stranger(&mut self, counter: Counter, from: IpAddr, now: Moment) {
+    pub(super) fn stranger(&mut self, counter: Counter, (from, why): (IpAddr, Option<&str>), now: Moment) {
         let what = match counter {
             Counter::RefusedUnproven => "Refused a node whose credential does not prove that it is one",
             Counter::RefusedAddressUnknown | Counter::StrangersForeign => {
@@ -126,8 +126,8 @@ impl NoteLog {
         let more = written.map_or(0, |known| known.since);
         self.strangers.insert(counter, Strangers { written: now, since: 0 });
         match more {
-            0 => tracing::warn!(%from, "{what}"),
-            more => tracing::warn!(%from, "{what}, and {more} more since the last line about such"),
+            0 => tracing::warn!(%from, why, "{what}"),
+            more => tracing::warn!(%from, why, "{what}, and {more} more since the last line about such"),
         }
     }
 

@@ -38,8 +38,7 @@ impl Driver {
                 self.notes.clean_up(peer, instance, reason);
             }
             Action::RecordImporters(importers) => self.record(&importers),
-            // The credentials were judged before anything was bound.
-            Action::StartAuthServer => self.machine.handle(Input::AuthServerReady, now),
+            Action::StartAuthServer => self.start_auth_server(),
             Action::Reload { peer } => self.reload.told(peer),
             Action::AttachGpu => self.machine.handle(Input::GpuReady, now),
             Action::AnswerTable { ticket, table } => {

@@ -77,6 +77,12 @@ impl Driver {
             match &self.reload.fence {
                 Fence::Open => self.dial_anew(now),
                 Fence::Tls(tls) => read_anew(Arc::clone(tls), AskedBy::Operator, self.outlet.clone()),
+                #[cfg(feature = "gssapi")]
+                Fence::Gss(gss) => {
+                    gss.forget();
+                    self.dial_anew(now);
+                }
+                Fence::Munge(_) => self.dial_anew(now),
             }
         }
         if self.reload.member.take(now) {
@@ -87,7 +93,10 @@ impl Driver {
                 );
             }
             match &self.reload.fence {
-                Fence::Open => {}
+                // Their credentials are their services' business, which need no word from a member.
+                Fence::Open | Fence::Munge(_) => {}
+                #[cfg(feature = "gssapi")]
+                Fence::Gss(_) => {}
                 Fence::Tls(tls) => read_anew(Arc::clone(tls), AskedBy::Member, self.outlet.clone()),
             }
         }
@@ -116,7 +125,9 @@ impl Driver {
             }
         };
         match &self.reload.fence {
-            Fence::Open => return,
+            Fence::Open | Fence::Munge(_) => return,
+            #[cfg(feature = "gssapi")]
+            Fence::Gss(_) => return,
             Fence::Tls(tls) => tls.replace(replacement),
         }
         tracing::info!("New credentials are in use for every connection from now on");
@@ -124,6 +135,21 @@ impl Driver {
             self.machine.handle(Input::TellReload, now);
         }
         self.reload.dial_at = Some(self.reload.dial_at.unwrap_or(now + HEAD_START));
+    }
+
+    /// Sets security up beside the loop, and then waits for it to fail for good.
+    pub(super) fn start_auth_server(&self) {
+        let (fence, outlet) = (self.reload.fence.clone(), self.outlet.clone());
+        tokio::spawn(async move {
+            let given_up = match fence.start().await {
+                Ok(()) => {
+                    outlet.put(PeerEvent::AuthServerReady).await;
+                    fence.given_up().await
+                }
+                Err(given_up) => given_up,
+            };
+            outlet.put(PeerEvent::GivenUp(Box::new(given_up))).await;
+        });
     }
 
     fn dial_anew(&mut self, now: Moment) {

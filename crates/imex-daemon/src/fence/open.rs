@@ -20,6 +20,12 @@ const HANDSHAKE: u8 = 22;
 /// The first byte of an alert, with which a TLS server answers what is no TLS.
 const ALERT: u8 = 21;
 
+/// The first byte of a node that wants Kerberos (`imex_gss::frame`).
+const KERBEROS: u8 = b'I';
+
+/// A frame that tells such a node that this one wants something else.
+const NO_KERBEROS_HERE: [u8; 5] = [2, 0, 0, 1, 1];
+
 /// The fatal alert `handshake_failure` as a record.
 const NO_TLS_HERE: [u8; 7] = [ALERT, 3, 3, 0, 2, 2, 40];
 
@@ -43,9 +49,10 @@ pub(super) fn dialled(tcp: TcpStream) -> (Plain, FirstByte) {
 pub(super) async fn accepted(mut tcp: TcpStream) -> Result<TcpStream, AuthError> {
     let mut first = [0];
     match tcp.peek(&mut first).await {
-        Ok(1) if first[0] == HANDSHAKE => {
+        Ok(1) if first[0] == HANDSHAKE || first[0] == KERBEROS => {
+            let words: &[u8] = if first[0] == KERBEROS { &NO_KERBEROS_HERE } else { &NO_TLS_HERE };
             // Whoever cannot be told finds the connection closed.
-            let _ = tcp.write_all(&NO_TLS_HERE).await;
+            let _ = tcp.write_all(words).await;
             imex_tls::let_read(tcp).await;
             Err(AuthFailure::NotOffered.into())
         }

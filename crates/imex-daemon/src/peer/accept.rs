@@ -147,13 +147,14 @@ impl Reception {
             }
             Err(error) => {
                 tracing::debug!(%from, error = %chain(&error), "A connection came to nothing");
-                self.count(error.counter(), from).await;
+                let (counter, why) = (error.counter(), error.why());
+                self.outlet.put(PeerEvent::Stranger { counter, from, why }).await;
             }
         }
     }
 
     async fn count(&self, counter: Counter, from: IpAddr) {
-        self.outlet.put(PeerEvent::Stranger { counter, from }).await;
+        self.outlet.put(PeerEvent::Stranger { counter, from, why: None }).await;
     }
 
     /// From a bare connection to a hello that may be believed as far as this node's security goes.
@@ -199,6 +200,17 @@ enum Stranger {
 }
 
 impl Stranger {
+    /// What an operator wants to know of it beyond what is counted.
+    fn why(&self) -> Option<String> {
+        match self {
+            Stranger::Unauthenticated(error) => Some(error.to_string()),
+            Stranger::Unproven { claimed, source } => {
+                Some(format!("it calls itself node {claimed}, but {source}"))
+            }
+            Stranger::Foreign { .. } | Stranger::NoHello(_) => None,
+        }
+    }
+
     fn counter(&self) -> Counter {
         match self {
             Stranger::Unauthenticated(_) => Counter::StrangersUnauthenticated,

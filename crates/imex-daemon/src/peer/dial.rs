@@ -12,6 +12,7 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 
 use super::addresses::{AddressShape, Route};
+use super::told::Told;
 use super::{Outlet, PeerEvent};
 use crate::fence::{AuthError, Fence};
 
@@ -32,6 +33,7 @@ pub(crate) struct Dialler {
     shape: AddressShape,
     look_ups: Arc<Semaphore>,
     fence: Fence,
+    told: Told,
     outlet: Outlet,
 }
 
@@ -56,6 +58,7 @@ impl Dialler {
         Dialler {
             hello,
             fence,
+            told: Told::default(),
             source: settings.bind.address,
             limits: LinkLimits::for_nodes(settings.map.len()),
             shape,
@@ -96,9 +99,20 @@ impl Dialler {
 
     async fn try_address(&self, this: Try, address: SocketAddr) -> Result<Dialled, DialFailure> {
         self.reach(this, address).await.map_err(|error| {
+            self.tell(this.peer, &error);
             tracing::debug!(%address, error = %chain(&error), "A dial failed");
             error.failure()
         })
+    }
+
+    /// What the link's cause has no room for.
+    fn tell(&self, peer: NodeId, error: &ReachError) {
+        if let ReachError::Authentication(error) = error
+            && let Some(detail) = &error.detail
+            && self.told.is_news(peer, error.failure)
+        {
+            tracing::warn!("Authentication with node {peer} failed: {detail}");
+        }
     }
 
     async fn reach(&self, this: Try, address: SocketAddr) -> Result<Dialled, ReachError> {
@@ -115,6 +129,7 @@ impl Dialler {
         match answer {
             Ok(Dialled::Admitted { hello, credential, link }) => {
                 session.judge(&hello, credential.as_ref()).await?;
+                self.told.succeeded(this.peer);
                 Ok(Dialled::Admitted { hello, credential, link })
             }
             Ok(Dialled::Refused(refusal)) => Ok(Dialled::Refused(refusal)),

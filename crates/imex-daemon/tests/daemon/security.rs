@@ -3,6 +3,8 @@
 //! One node, [`FAULTY`], gets one thing wrong; the table says what every cell of the connectivity table becomes, and what
 //! the operator is told. To add a kind of security: a [`Mode`] with its faults in a file of its own, and a test here.
 
+mod gss;
+mod munge;
 mod none;
 mod tls;
 
@@ -55,6 +57,10 @@ pub(crate) enum Outcome {
     Alone(&'static str),
     /// The same, but the two do not even agree on the node map or on the versions: the letter is of that.
     Mismatch(&'static str),
+    /// The node runs and is connected with nobody, not even with itself; its log has this text.
+    Nobody(&'static str),
+    /// The node runs; the others are connected with it, but it is not with anybody; the log has this text.
+    Mute(&'static str),
     /// Nothing changes; the node's log has this text.
     Unchanged(&'static str),
 }
@@ -148,6 +154,21 @@ impl Proof<'_> {
                 });
                 self.await_told(name, text, &node);
             }
+            Outcome::Nobody(text) => {
+                let mut node = self.rack.start(FAULTY);
+                node.expect_error(text);
+                self.await_cells(Some(&node), &|from, to| match (from == FAULTY, to == FAULTY) {
+                    (true, _) => "N",
+                    (false, true) => apart,
+                    (false, false) => "C",
+                });
+                self.await_told(name, text, &node);
+            }
+            Outcome::Mute(text) => {
+                let node = self.rack.start(FAULTY);
+                self.await_cells(Some(&node), &|from, _| if from == FAULTY { "N" } else { "C" });
+                self.await_told(name, text, &node);
+            }
             Outcome::Unchanged(text) => {
                 let node = self.rack.start(FAULTY);
                 self.await_cells(Some(&node), &|_, _| "C");
@@ -174,7 +195,7 @@ impl Proof<'_> {
                     });
                     self.await_told(fault.name, text, &node);
                 }
-                Outcome::Refused(_) | Outcome::Mismatch(_) => {
+                Outcome::Refused(_) | Outcome::Mismatch(_) | Outcome::Nobody(_) | Outcome::Mute(_) => {
                     panic!("a reload ends no daemon: {}", fault.name)
                 }
             }

@@ -5,6 +5,7 @@
 
 pub(crate) mod namespace;
 pub(crate) mod pki;
+pub(crate) mod realm;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ pub(crate) struct Rack {
     dir: TempDir,
     subnet: String,
     keys: RefCell<Vec<BTreeMap<String, String>>>,
+    variables: RefCell<BTreeMap<(usize, String), String>>,
 }
 
 impl Rack {
@@ -43,6 +45,7 @@ impl Rack {
             dir: tempfile::tempdir().unwrap(),
             subnet: format!("127.{}.{}", random[0].max(2), random[1]),
             keys: RefCell::default(),
+            variables: RefCell::default(),
         };
         let map: String = (0..nodes).map(|k| rack.address(k).to_string() + "\n").collect();
         for k in 0..nodes {
@@ -90,9 +93,19 @@ impl Rack {
         self.keys.borrow_mut()[k].insert(key.to_owned(), value.to_string());
     }
 
+    /// The value that a node's configuration has for a key; empty if it has none.
+    pub(crate) fn get(&self, k: usize, key: &str) -> String {
+        self.keys.borrow()[k].get(key).cloned().unwrap_or_default()
+    }
+
     /// Sets a key of every node.
     pub(crate) fn set_all(&self, key: &str, value: impl ToString) {
         self.keys.borrow_mut().iter_mut().for_each(|keys| _ = keys.insert(key.to_owned(), value.to_string()));
+    }
+
+    /// Sets a variable of a node's environment for its next start; an empty value is none.
+    pub(crate) fn set_variable(&self, k: usize, name: &str, value: impl ToString) {
+        self.variables.borrow_mut().insert((k, name.to_owned()), value.to_string());
     }
 
     /// Replaces a node's map file.
@@ -108,6 +121,12 @@ impl Rack {
         fs::write(&config, text).unwrap();
         let mut command = imexd();
         command.arg("-c").arg(config).arg("--nogpu");
+        let variables = self.variables.borrow();
+        for ((_, name), value) in
+            variables.iter().filter(|((node, _), value)| *node == k && !value.is_empty())
+        {
+            command.env(name, value);
+        }
         command
     }
 

@@ -86,9 +86,7 @@ impl Systemd {
 
     async fn follow(&self, job: Job, call: &Call<'_>, name: &ServiceName) -> Result<JobDone, SystemdError> {
         let mut ends = self.ends(call).await?;
-        // A unit that a condition keeps from starting is forgotten at once, and the condition with it, unless somebody
-        // holds it in memory. That ends with the connection. If it cannot be held, the job tells why.
-        let _ = self.manager(call, "RefUnit", &name.as_str()).await;
+        self.hold(call, name).await;
         // "replace": a job that is pending for the unit gives way, as it does to systemctl.
         let body = (name.as_str(), "replace");
         let asked = self.manager(call, job.method(), &body).await?;
@@ -105,6 +103,13 @@ impl Systemd {
             }
         }
         Err(call.malformed("the connection ended before the job".to_owned()))
+    }
+
+    /// Loads a unit and holds it in memory for as long as the connection lasts. One that nobody holds is forgotten as soon
+    /// as it does not run, and with it why: a condition that did not hold is lost with its job, and a unit that is not
+    /// loaded is as unknown to systemd as one that is not there. If it cannot be held, what is asked of it tells why.
+    pub(super) async fn hold(&self, call: &Call<'_>, name: &ServiceName) {
+        let _ = self.manager(call, "RefUnit", &name.as_str()).await;
     }
 
     /// The ends of jobs from now on.

@@ -1,0 +1,157 @@
+//! Kerberos, against a real KDC.
+
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+
+use super::{FAULTY, Fault, Mode, NODES, Outcome, Phase, prove};
+use crate::support::Rack;
+use crate::support::realm::{LONG, Realm, key_table, set_clock};
+
+#[test]
+fn with_kerberos_and_encryption_each_fault_is_in_its_own_cells_and_is_named() {
+    let Some(realm) = Realm::start("RACK.TEST", LONG) else { return };
+    let realm = Rc::new(realm);
+    let mut faults = faults_of_keys(&realm);
+    faults.extend(faults_of_two(&realm));
+    faults.extend(faults_of_kind());
+    // Last, because with these the others do meet the node.
+    faults.extend(faults_of_tickets(&realm));
+    prove(&Mode { good: good(&realm, "GSS_AUTH_ENCRYPT"), faults });
+}
+
+#[test]
+fn with_kerberos_for_authentication_only_each_fault_is_in_its_own_cells_and_is_named() {
+    let Some(realm) = Realm::start("RACK.TEST", LONG) else { return };
+    let realm = Rc::new(realm);
+    prove(&Mode { good: good(&realm, "GSS_AUTH_ONLY"), faults: faults_of_kind() });
+}
+
+/// The others' keys stay as they are; only the faulty node's files are made good again.
+fn good(realm: &Rc<Realm>, mode: &'static str) -> Box<dyn Fn(&Rack)> {
+    let (realm, admitted) = (Rc::clone(realm), std::cell::Cell::new(false));
+    Box::new(move |rack| {
+        if !admitted.replace(true) {
+            realm.admit_all(rack, NODES, mode);
+            // A fault is to be seen in the table, not by the end of the daemon.
+            rack.set_all("IMEX_GSS_SHUTDOWN_ON_FAILURE", 0);
+            fs::copy(key_table(rack, FAULTY), realm.path("kept.keytab")).unwrap();
+        }
+        fs::copy(realm.path("kept.keytab"), key_table(rack, FAULTY)).unwrap();
+        realm.admit(rack, FAULTY);
+        rack.set(FAULTY, "IMEX_ENABLE_AUTH_ENCRYPTION", 1);
+        rack.set(FAULTY, "IMEX_AUTH_ENCRYPTION_MODE", mode);
+        rack.set(FAULTY, "IMEX_SECURITY_TARGET_OVERRIDE", "");
+    })
+}
+
+fn both(outcome: Outcome) -> Vec<(Phase, Outcome)> {
+    vec![(Phase::Start, outcome), (Phase::Running, outcome)]
+}
+
+/// What the node can know by itself: it authenticates nobody, itself included, until it is mended.
+fn faults_of_keys(realm: &Rc<Realm>) -> Vec<Fault> {
+    let other = realm.kdc.add("host/somebody.else").unwrap();
+    vec![
+        Fault {
+            name: "no key table",
+            make: Box::new(|rack| fs::remove_file(key_table(rack, FAULTY)).unwrap()),
+            outcomes: both(Outcome::Nobody("find the key of host@")),
+        },
+        Fault {
+            name: "the key of somebody else",
+            make: Box::new(move |rack| keep(&other, &key_table(rack, FAULTY))),
+            outcomes: both(Outcome::Nobody("No key table entry found matching")),
+        },
+    ]
+}
+
+/// What is wrong with the tickets that a node has, where it cannot get others.
+fn faults_of_tickets(realm: &Rc<Realm>) -> Vec<Fault> {
+    let skewed = Rc::clone(realm);
+    let expired = Rc::clone(realm);
+    vec![
+        Fault {
+            name: "an expired ticket",
+            make: Box::new(move |rack| {
+                expired.have_tickets_alone(rack, FAULTY, &[], Some(1));
+                std::thread::sleep(std::time::Duration::from_millis(2100));
+            }),
+            outcomes: both(Outcome::Mute("The referenced credential has expired")),
+        },
+        Fault {
+            name: "a clock that is ten minutes wrong",
+            make: Box::new(move |rack| {
+                let nodes: Vec<usize> = (0..NODES).collect();
+                let cache = skewed.have_tickets_alone(rack, FAULTY, &nodes, None);
+                set_clock(&cache, 600);
+            }),
+            outcomes: both(Outcome::Mute("its clock and this node's differ too much")),
+        },
+    ]
+}
+
+/// What only shows when two nodes meet.
+fn faults_of_two(realm: &Rc<Realm>) -> Vec<Fault> {
+    let other = Realm::start("OTHER.TEST", LONG).unwrap();
+    let added = std::cell::OnceCell::new();
+    let replaced = Rc::clone(realm);
+    let elsewhere = realm.kdc.add("host/imex.example").unwrap();
+    let refused = "it does not accept this node's credential";
+    vec![
+        Fault {
+            name: "another realm",
+            make: Box::new(move |rack| {
+                let table = added.get_or_init(|| other.kdc.add(&other.principal(rack, FAULTY)).unwrap());
+                fs::copy(table, key_table(rack, FAULTY)).unwrap();
+                other.admit(rack, FAULTY);
+            }),
+            outcomes: both(Outcome::Alone("not found in Kerberos database")),
+        },
+        Fault {
+            name: "a principal that only the node itself expects",
+            make: Box::new(move |rack| {
+                fs::copy(&elsewhere, key_table(rack, FAULTY)).unwrap();
+                rack.set(FAULTY, "IMEX_SECURITY_TARGET_OVERRIDE", "imex.example");
+            }),
+            outcomes: both(Outcome::Alone(refused)),
+        },
+        Fault {
+            name: "a new key for the node, which all go over to",
+            make: Box::new(move |rack| {
+                let (principal, table) = (replaced.principal(rack, FAULTY), key_table(rack, FAULTY));
+                let commands = format!("ktadd -q -k {} {principal}\n", table.display());
+                fs::remove_file(&table).unwrap();
+                replaced.kdc.administer(&commands).unwrap();
+                keep(&table, &replaced.path("kept.keytab"));
+            }),
+            outcomes: vec![(Phase::Running, Outcome::Unchanged("Connection established to node 0"))],
+        },
+    ]
+}
+
+/// Nodes that want different things.
+fn faults_of_kind() -> Vec<Fault> {
+    let other_kind = "it speaks another kind of security, or none";
+    vec![
+        Fault {
+            name: "the other protection",
+            make: Box::new(|rack| {
+                let (only, encrypt) = ("GSS_AUTH_ONLY", "GSS_AUTH_ENCRYPT");
+                let other =
+                    if rack.get(FAULTY, "IMEX_AUTH_ENCRYPTION_MODE") == only { encrypt } else { only };
+                rack.set(FAULTY, "IMEX_AUTH_ENCRYPTION_MODE", other);
+            }),
+            outcomes: both(Outcome::Alone(other_kind)),
+        },
+        Fault {
+            name: "no security where all others have it",
+            make: Box::new(|rack| rack.set(FAULTY, "IMEX_ENABLE_AUTH_ENCRYPTION", 0)),
+            outcomes: both(Outcome::Alone(other_kind)),
+        },
+    ]
+}
+
+fn keep(table: &Path, kept: &Path) {
+    fs::copy(table, kept).unwrap();
+}
