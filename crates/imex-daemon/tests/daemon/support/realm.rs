@@ -112,7 +112,7 @@ pub(crate) fn set_clock(cache: &Path, seconds: i32) {
 /// A munged of a test's own.
 pub(crate) struct Cell {
     pub(crate) munged: Munged,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Cell {
@@ -127,9 +127,14 @@ impl Cell {
             created => {
                 let mut munged = created.unwrap();
                 munged.start().unwrap();
-                Some(Cell { munged, _folder: folder })
+                Some(Cell { munged, folder })
             }
         }
+    }
+
+    /// A path in its folder, which other users can reach.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     /// Has a node ask for MUNGE by this munged.
