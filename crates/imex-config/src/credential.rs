@@ -154,7 +154,7 @@ impl fmt::Display for Place {
 }
 
 /// Reads what is kept at a place.
-pub(crate) fn read(place: &Place, secrecy: Secrecy, machine: &impl Machine) -> Result<Pem, CredentialError> {
+pub fn read(place: &Place, secrecy: Secrecy, machine: &impl Machine) -> Result<Pem, CredentialError> {
     let bytes = match place {
         Place::File(path) => read_file(path, secrecy)?,
         Place::Variable(name) => {

@@ -198,7 +198,7 @@ impl NodeFile {
     }
 
     /// Reports what is wrong, and what is doubtful, as problems of the file at `path`.
-    pub(crate) fn report(&self, path: &Path, problems: &mut Problems) {
+    pub fn report(&self, path: &Path, problems: &mut Problems) {
         if self.carriage_returns {
             problems.push(carriage_returns(path));
         }

@@ -12,6 +12,7 @@ use crate::doctor::DoctorArgs;
 use crate::exit::Exit;
 use crate::follow::args::FollowArgs;
 use crate::output::Format;
+use crate::pki::PkiArgs;
 use crate::slurm::SlurmArgs;
 use crate::topology::TopologyArgs;
 use crate::validate::ValidateArgs;
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     Channel(ChannelArgs),
     /// Find which nodes share an NVLink fabric, and keep Slurm's topology true to it
     Topology(TopologyArgs),
+    /// Make an authority and certificates for the nodes, where security is to be switched on
+    Pki(PkiArgs),
     /// Make domains for Slurm's jobs, and see that Slurm is set up for it
     Slurm(SlurmArgs),
     /// Examine this node by numbered checks: what is wrong, by what evidence, and what to do
@@ -223,6 +226,7 @@ impl Cli {
             Command::Follow(_) => false,
             Command::Channel(args) => args.command.json(),
             Command::Topology(args) => args.command.json(),
+            Command::Pki(args) => args.command.json(),
             Command::Slurm(args) => args.command.json(),
             Command::Doctor(args) => args.json(),
             Command::Validate(args) => args.json,

@@ -142,6 +142,16 @@ pub enum Exit {
     DoctorUnknown,
     /// There is no such code of CUDA's in the list.
     NoSuchCode,
+    /// A key or certificate is there already, and was not to be replaced.
+    PkiExists,
+    /// The authority is not there or cannot be used.
+    NoAuthority,
+    /// A key or certificate could not be written.
+    PkiUnwritable,
+    /// A file holds no certificate, or one that cannot be read.
+    CertificateUnreadable,
+    /// A certificate has expired or does not count yet.
+    CertificateOutOfTime,
     /// It was interrupted before it was done.
     Interrupted,
 }
@@ -216,6 +226,11 @@ impl Exit {
         (Exit::DoctorUnknown, "something could not be told; nothing else is wrong"),
         (Exit::NoSuchCode, "there is no such code of CUDA's in the list"),
         (Exit::Unauthenticated, "a member does not prove who it is"),
+        (Exit::PkiExists, "a key or certificate is there already"),
+        (Exit::NoAuthority, "the authority cannot be used"),
+        (Exit::PkiUnwritable, "a key or certificate could not be written"),
+        (Exit::CertificateUnreadable, "a certificate cannot be read"),
+        (Exit::CertificateOutOfTime, "a certificate has expired or does not count yet"),
         (Exit::Interrupted, "interrupted before it was done"),
     ];
 
@@ -289,6 +304,11 @@ impl Exit {
             Exit::DoctorUnknown => 102,
             Exit::NoSuchCode => 103,
             Exit::Unauthenticated => 110,
+            Exit::PkiExists => 111,
+            Exit::NoAuthority => 112,
+            Exit::PkiUnwritable => 113,
+            Exit::CertificateUnreadable => 114,
+            Exit::CertificateOutOfTime => 115,
             Exit::Interrupted => 130,
         }
     }

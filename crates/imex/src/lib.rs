@@ -18,6 +18,7 @@ mod follow;
 mod lab;
 mod notify;
 mod output;
+mod pki;
 mod progress;
 mod run;
 mod slurm;

@@ -12,7 +12,7 @@ use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::output::{self, Format};
-use crate::{channel, doctor, follow, lab, slurm, topology, validate, wait};
+use crate::{channel, doctor, follow, lab, pki, slurm, topology, validate, wait};
 
 /// Runs the program that this command line names: its first word decides.
 pub fn main(line: Vec<OsString>) -> ExitCode {
@@ -36,6 +36,7 @@ fn imex(line: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
         Command::Follow(args) => follow::run(&args, out),
         Command::Channel(args) => channel::run(&args.command, out),
         Command::Topology(args) => topology::run(&args.command, out),
+        Command::Pki(args) => pki::run(&args.command, out),
         Command::Slurm(args) => slurm::run(&args.command, out, err),
         Command::Doctor(args) => doctor::run(&args, out),
         Command::Validate(args) => validate::run(&args, out),

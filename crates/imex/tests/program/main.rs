@@ -14,6 +14,7 @@ mod library;
 mod lifecycle;
 mod misuse;
 mod orphans;
+mod pki;
 mod program;
 mod slurm;
 mod topology;
