@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use imex_core::{NodeId, NodeMap};
 
 use crate::nodes::NodeAddress;
+use crate::security::Security;
 use crate::settings::CommandTcp;
 
 /// A control tool's settings.
@@ -21,6 +22,9 @@ pub struct ClientSettings {
     pub node: Option<NodeId>,
     /// The local daemon's Unix socket.
     pub socket: PathBuf,
+    /// How peers prove who they are: the command service over TCP asks for the same. `Off` too where the files cannot be
+    /// read by this user.
+    pub security: Security,
     /// The command service over TCP, if the file enables it: the port is that of the other nodes too.
     pub tcp: Option<CommandTcp>,
 }

@@ -114,6 +114,7 @@ pub fn resolve_client(
         addresses: nodes.map(addresses).unwrap_or_default(),
         node: nodes.and_then(|nodes| own::guess(nodes, &mut values, machine)),
         socket: socket(&values),
+        security: security::resolve(&mut values, machine),
         tcp: tcp(&values),
     };
     if let Some(nodes) = nodes {

@@ -23,7 +23,7 @@ pub const DEADLINE: Duration = Duration::from_secs(2);
 async fn connect(sources: &Sources, deadline: Duration) -> Result<CommandClient, ClientError> {
     let mut first = None;
     for place in &sources.daemon {
-        match CommandClient::connect(place, deadline).await {
+        match sources.credentials.connect(place, None, deadline).await {
             Ok(client) => return Ok(client),
             Err(error) if nobody_there(&error) => {
                 first.get_or_insert(error);

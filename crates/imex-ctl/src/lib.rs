@@ -23,6 +23,7 @@ pub mod report;
 mod run;
 #[cfg(test)]
 mod sample;
+mod secure;
 mod sources;
 
 pub use commands::domain::domain_table;

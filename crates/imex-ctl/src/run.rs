@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::future::Future;
+use std::path::Path;
 use std::time::Duration;
 
-use imex_config::{ThisMachine, load_client};
+use imex_config::{DEFAULT_CONFIG, ThisMachine, load_client};
 use imex_core::NodeState;
 use imex_wire::{ClientError, Endpoint};
 use tokio::time::{Instant, timeout_at};
@@ -58,7 +59,14 @@ fn answer(request: &Request) -> Result<Exit, Failure> {
 fn sources(whom: &Whom) -> Result<Sources, Failure> {
     Ok(match whom {
         Whom::Config(path) => Sources::from(&load_client(path, &ThisMachine)?.settings),
-        Whom::Tcp(address) => Sources::endpoint(Endpoint::Tcp(*address)),
+        Whom::Tcp(address) => {
+            let sources = Sources::endpoint(Endpoint::Tcp(*address));
+            // Without this machine's files there are no credentials; then the daemon says whether it wants any.
+            match load_client(Path::new(DEFAULT_CONFIG), &ThisMachine) {
+                Ok(loaded) => sources.with_credentials_of(&loaded.settings),
+                Err(_) => sources,
+            }
+        }
         Whom::Socket(path) => Sources::endpoint(Endpoint::Unix(path.clone())),
     })
 }

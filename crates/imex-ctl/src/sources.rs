@@ -6,6 +6,8 @@ use imex_config::ClientSettings;
 use imex_core::NodeMap;
 use imex_wire::Endpoint;
 
+use crate::secure::Credentials;
+
 /// The daemon that knows the domain, and what is known of the other nodes without it.
 #[derive(Clone, Debug)]
 pub struct Sources {
@@ -13,6 +15,8 @@ pub struct Sources {
     pub(crate) daemon: Vec<Endpoint>,
     /// The other nodes; `None` if all that is known is where one daemon listens.
     pub(crate) nodes: Option<Nodes>,
+    /// What TCP connections are made secure by.
+    pub(crate) credentials: Credentials,
 }
 
 /// The domain's nodes as the local files have them.
@@ -26,19 +30,26 @@ pub(crate) struct Nodes {
 impl Sources {
     /// One daemon at this place and no other.
     pub fn endpoint(place: Endpoint) -> Self {
-        Sources { daemon: vec![place], nodes: None }
+        Sources { daemon: vec![place], nodes: None, credentials: Credentials::default() }
+    }
+
+    /// The same, with the credentials of these files.
+    #[must_use]
+    pub fn with_credentials_of(self, settings: &ClientSettings) -> Self {
+        Sources { credentials: Credentials::of(&settings.security), ..self }
     }
 }
 
 impl From<&ClientSettings> for Sources {
     /// The daemon of these files: its socket comes first, since it needs no network, then its TCP port.
     fn from(settings: &ClientSettings) -> Self {
-        let ClientSettings { map, addresses: _, node: _, socket, tcp } = settings;
+        let ClientSettings { map, addresses: _, node: _, socket, security, tcp } = settings;
         let any_interface = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let mut daemon = vec![Endpoint::Unix(socket.clone())];
         daemon.extend(
             tcp.map(|tcp| Endpoint::Tcp(SocketAddr::new(tcp.bind.unwrap_or(any_interface), tcp.port))),
         );
-        Sources { daemon, nodes: Some(Nodes { map: map.clone(), port: tcp.map(|tcp| tcp.port) }) }
+        let nodes = Some(Nodes { map: map.clone(), port: tcp.map(|tcp| tcp.port) });
+        Sources { daemon, nodes, credentials: Credentials::of(security) }
     }
 }

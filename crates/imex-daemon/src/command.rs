@@ -9,18 +9,20 @@ mod desk;
 mod places;
 mod socket;
 
+use std::future::ready;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use imex_config::settings::{Command, CommandTcp};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 pub(crate) use desk::{Desk, Publication, Question, Reply};
 pub(crate) use socket::{CommandSocket, SocketError};
 
 use crate::failure::{StartError, system};
+use crate::fence::Fence;
 use crate::ports::{self, PortError};
 use places::Places;
 
@@ -52,10 +54,10 @@ impl Listeners {
     }
 
     /// Serves for ever. The socket's file is removed when this is dropped.
-    pub(crate) async fn serve(self, desk: Arc<Desk>) {
+    pub(crate) async fn serve(self, desk: Arc<Desk>, fence: Fence) {
         let tcp = async {
             match &self.tcp {
-                Some(listener) => serve_tcp(listener, &desk).await,
+                Some(listener) => serve_tcp(listener, &fence, &desk).await,
                 None => std::future::pending().await,
             }
         };
@@ -78,22 +80,34 @@ async fn serve_unix(socket: &CommandSocket, desk: &Arc<Desk>) {
     let mut places = Places::default();
     loop {
         match socket.listener().accept().await {
-            Ok((stream, _)) => places.serve(stream, desk).await,
+            Ok((stream, _)) => places.serve(ready(Some(stream)), desk).await,
             Err(error) => rest(&error).await,
         }
     }
 }
 
-async fn serve_tcp(listener: &TcpListener, desk: &Arc<Desk>) {
+async fn serve_tcp(listener: &TcpListener, fence: &Fence, desk: &Arc<Desk>) {
     let mut places = Places::default();
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, from)) => {
                 // Without this an answer may wait for a delayed acknowledgement; it is no reason not to give it.
                 let _ = stream.set_nodelay(true);
-                places.serve(stream, desk).await;
+                places.serve(secured(stream, from, fence.clone()), desk).await;
             }
             Err(error) => rest(&error).await,
+        }
+    }
+}
+
+/// A client's connection, secured like a peer's: it must show a certificate of the authority, whosever it is, because all
+/// that it can do is ask.
+async fn secured(stream: TcpStream, from: SocketAddr, fence: Fence) -> Option<Box<dyn imex_wire::Io>> {
+    match fence.accepted(stream).await {
+        Ok(secured) => Some(secured.io),
+        Err(error) => {
+            tracing::debug!(%from, %error, "A command connection did not authenticate");
+            None
         }
     }
 }

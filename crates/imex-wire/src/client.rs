@@ -113,6 +113,27 @@ pub struct CommandClient {
     until: Instant,
 }
 
+/// Makes a TCP connection secure, on the tool's side.
+pub trait Secure: Sync {
+    /// What comes of it.
+    type Io: Io;
+
+    /// Makes it so. It has no deadline of its own.
+    fn secure(&self, tcp: TcpStream) -> impl Future<Output = io::Result<Self::Io>> + Send;
+}
+
+/// Leaves connections as they are.
+#[derive(Clone, Copy, Debug)]
+struct Bare;
+
+impl Secure for Bare {
+    type Io = TcpStream;
+
+    async fn secure(&self, tcp: TcpStream) -> io::Result<TcpStream> {
+        Ok(tcp)
+    }
+}
+
 /// A stream of changes from a daemon.
 #[derive(Debug)]
 pub struct Watch<T: Change> {
@@ -162,8 +183,17 @@ impl CommandClient {
     /// Connects. `deadline` holds from now on for everything together: the connection, every answer, and the first
     /// item of every watch.
     pub async fn connect(endpoint: &Endpoint, deadline: Duration) -> Result<Self, ClientError> {
+        Self::connect_through(endpoint, deadline, &Bare).await
+    }
+
+    /// The same, where TCP connections are made secure before anything is asked.
+    pub async fn connect_through<S: Secure>(
+        endpoint: &Endpoint,
+        deadline: Duration,
+        secure: &S,
+    ) -> Result<Self, ClientError> {
         let until = Instant::now() + deadline;
-        let connected = timeout_at(until, open(endpoint)).await;
+        let connected = timeout_at(until, open(endpoint, secure)).await;
         let (requests, driver) = connected
             .map_err(|_| ClientError::Deadline { endpoint: endpoint.clone(), after: deadline })??;
         // The authority has no meaning on a Unix socket; HTTP/2 wants one.
@@ -288,14 +318,14 @@ fn http2_error<'a>(outer: &'a (dyn Error + 'static)) -> Option<&'a h2::Error> {
     std::iter::successors(Some(outer), |error| (*error).source()).find_map(|error| error.downcast_ref())
 }
 
-async fn open(endpoint: &Endpoint) -> Result<(Requests, Driver), ClientError> {
+async fn open<S: Secure>(endpoint: &Endpoint, secure: &S) -> Result<(Requests, Driver), ClientError> {
     let failed = |source: io::Error| connect_error(endpoint, source);
     match endpoint {
         Endpoint::Unix(path) => start(endpoint, UnixStream::connect(path).await.map_err(failed)?).await,
         Endpoint::Tcp(address) => {
             let stream = TcpStream::connect(address).await.map_err(failed)?;
             stream.set_nodelay(true).map_err(failed)?;
-            start(endpoint, stream).await
+            start(endpoint, secure.secure(stream).await.map_err(failed)?).await
         }
     }
 }

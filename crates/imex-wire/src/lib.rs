@@ -34,7 +34,7 @@ mod wire;
 
 pub use accept::{AcceptError, Incoming, accept, await_hello};
 pub use breach::Breach;
-pub use client::{ClientError, CommandClient, Endpoint, Watch};
+pub use client::{ClientError, CommandClient, Endpoint, Secure, Watch};
 pub use command::{AnswerError, DomainStatus, NodeStatus};
 pub use credential::Credential;
 pub use dial::{DialError, DialTarget, Dialled, connect, dial, introduce};

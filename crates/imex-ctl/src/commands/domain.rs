@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use imex_config::{ClientSettings, chain};
 use imex_core::{DomainTable, Evidence, NodeRow, NodeState};
-use imex_wire::{ClientError, CommandClient, Endpoint, NodeStatus};
+use imex_wire::{ClientError, Endpoint, NodeStatus};
 use tokio::net::lookup_host;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use super::{DEADLINE, connect};
+use crate::secure::Credentials;
 use crate::sources::Nodes;
 use crate::{DomainReport, Sources, View, clock};
 
@@ -45,7 +46,8 @@ pub async fn domain(sources: &Sources) -> Result<DomainReport, ClientError> {
         (Err(error), None) => return Err(error),
     };
     if let Some(port) = nodes.and_then(|nodes| nodes.port) {
-        ask_silent_nodes(&mut table, port, until).await;
+        let asking = Asking { port, until, credentials: sources.credentials.clone() };
+        ask_silent_nodes(&mut table, asking).await;
     }
     Ok(DomainReport { table, view, taken_at: clock::now() })
 }
@@ -78,7 +80,8 @@ fn unknown(nodes: &Nodes) -> DomainTable {
 }
 
 /// Puts in the rows of those nodes that did not answer the daemon and do answer now.
-async fn ask_silent_nodes(table: &mut DomainTable, port: u16, until: Instant) {
+async fn ask_silent_nodes(table: &mut DomainTable, asking: Asking) {
+    let until = asking.until;
     let len = table.rows.len();
     let silent = (table.rows.iter().enumerate()).filter(|(_, row)| row.state == NodeState::Unavailable);
     let questions = silent.map(|(id, row)| Question { id, address: row.address.clone(), len });
@@ -88,7 +91,7 @@ async fn ask_silent_nodes(table: &mut DomainTable, port: u16, until: Instant) {
         while asked.len() < ASKED_AT_ONCE
             && let Some(question) = waiting.next()
         {
-            asked.spawn(question.ask(port, until));
+            asked.spawn(question.ask(asking.clone()));
         }
         // Whoever is still asked when the time is up ends with the set.
         let Ok(Some(answer)) = timeout_at(until, asked.join_next()).await else {
@@ -99,6 +102,14 @@ async fn ask_silent_nodes(table: &mut DomainTable, port: u16, until: Instant) {
             table.state = DomainTable::judge(&table.rows);
         }
     }
+}
+
+/// How nodes are asked.
+#[derive(Clone)]
+struct Asking {
+    port: u16,
+    until: Instant,
+    credentials: Credentials,
 }
 
 /// What one node is asked.
@@ -113,11 +124,16 @@ struct Question {
 
 impl Question {
     /// Asks at each address of the node in turn. `None` if none of them answers.
-    async fn ask(self, port: u16, until: Instant) -> Option<(usize, NodeRow)> {
-        let addresses: Vec<SocketAddr> = lookup_host((&*self.address, port)).await.ok()?.collect();
+    async fn ask(self, asking: Asking) -> Option<(usize, NodeRow)> {
+        let addresses = lookup_host((&*self.address, asking.port)).await.ok()?;
+        let addresses: Vec<SocketAddr> = addresses.collect();
         for address in addresses {
-            let left = until.saturating_duration_since(Instant::now());
-            if let Ok(status) = node_status(Endpoint::Tcp(address), left).await {
+            let left = asking.until.saturating_duration_since(Instant::now());
+            let place = Endpoint::Tcp(address);
+            let connected = asking.credentials.connect(&place, Some(&self.address), left).await;
+            if let Ok(mut client) = connected
+                && let Ok(status) = client.get_node().await
+            {
                 return Some((self.id, self.row(status)));
             }
         }
@@ -138,8 +154,4 @@ impl Question {
             ..row
         }
     }
-}
-
-async fn node_status(place: Endpoint, deadline: Duration) -> Result<NodeStatus, ClientError> {
-    CommandClient::connect(&place, deadline).await?.get_node().await
 }

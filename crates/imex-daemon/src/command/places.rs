@@ -33,13 +33,22 @@ struct Place {
 
 impl Places {
     /// Serves a newcomer as soon as there is a place, which takes at most about [`SECURE`].
-    pub(super) async fn serve(&mut self, stream: impl imex_wire::Io, desk: &Arc<Desk>) {
+    ///
+    /// `connecting` makes the connection secure, where that is asked for; it holds the place meanwhile, like any client
+    /// that has completed no call, and gives `None` if it comes to nothing.
+    pub(super) async fn serve<S: imex_wire::Io>(
+        &mut self,
+        connecting: impl Future<Output = Option<S>> + Send + 'static,
+        desk: &Arc<Desk>,
+    ) {
         self.make_room().await;
         let activity = Arc::new(Activity::new());
-        let served = imex_wire::serve_known(stream, Arc::clone(desk), Arc::clone(&activity));
+        let (desk, known) = (Arc::clone(desk), Arc::clone(&activity));
         let left = Arc::clone(&self.left);
         let client = tokio::spawn(async move {
-            if let Err(error) = served.await {
+            if let Some(stream) = connecting.await
+                && let Err(error) = imex_wire::serve_known(stream, desk, known).await
+            {
                 tracing::debug!(error = %chain(&error), "A command connection ended early");
             }
             left.notify_one();

@@ -8,6 +8,7 @@ mod clocks;
 mod command_service;
 mod hanging;
 mod hostile_peers;
+mod hostile_tls;
 mod kerberos;
 mod limits;
 mod logging;

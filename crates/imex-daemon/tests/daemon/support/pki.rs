@@ -111,6 +111,11 @@ impl Rack {
         write_secret(&self.credential(k, side, "key"), &issued.key);
     }
 
+    /// Replaces whom both sides of a node trust.
+    pub(crate) fn trust(&self, k: usize, pem: &str) {
+        SIDES.iter().for_each(|side| write_secret(&self.credential(k, side, "ca"), pem));
+    }
+
     /// Where a credential of a node is.
     pub(crate) fn credential(&self, k: usize, side: &str, part: &str) -> std::path::PathBuf {
         self.dir(k).join(format!("{side}.{part}"))
