@@ -238,7 +238,7 @@ impl Scene {
             let _ = imex_wire::introduce(io, &self.hello(2), None, limits).await;
         });
         let recorded: Vec<u8> = recorded.iter().flatten().collect();
-        assert!(recorded.len() > 1000, "a client hello, a certificate and a hello: {}", recorded.len());
+        assert!(recorded.len() > 500, "a client hello and a certificate at least: {}", recorded.len());
         recorded
     }
 }
