@@ -42,8 +42,15 @@ pub(crate) struct Listeners {
 
 impl Listeners {
     /// Takes them.
-    pub(crate) async fn take(command: &Command) -> Result<Self, StartError> {
-        let tcp = command.tcp.as_ref().map(listen_tcp).transpose()?;
+    pub(crate) async fn take(command: &Command, fence: &Fence) -> Result<Self, StartError> {
+        let wanted = command.tcp.as_ref();
+        let tcp = wanted.filter(|_| fence.admits_tools()).map(listen_tcp).transpose()?;
+        if wanted.is_some() && tcp.is_none() {
+            tracing::warn!(
+                "The command service does not listen on TCP: this kind of security proves nothing about tools; the \
+                 Unix socket is served"
+            );
+        }
         let socket = CommandSocket::bind(&command.socket, command.socket_mode).await?;
         if let Some(tcp) = &tcp {
             let address = tcp.local_addr().map_err(system("name the command port"))?;

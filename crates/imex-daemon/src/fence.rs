@@ -129,6 +129,17 @@ impl Fence {
         }
     }
 
+    /// Whether tools can be told from strangers over TCP. Kerberos and MUNGE prove nodes to each other by what a tool does
+    /// not have.
+    pub(crate) fn admits_tools(&self) -> bool {
+        match self {
+            Fence::Open | Fence::Tls(_) => true,
+            Fence::Munge(_) => false,
+            #[cfg(feature = "gssapi")]
+            Fence::Gss(_) => false,
+        }
+    }
+
     /// Secures a connection that this daemon made to a node of the map. It has no deadline: the core gives attempts up.
     pub(crate) async fn dialled(&self, tcp: TcpStream, peer: NodeId) -> Result<Secured, AuthError> {
         match self {

@@ -177,7 +177,7 @@ impl Start<'_> {
         echo::problems(self.problems);
         echo::nodes(settings);
         let listener = ports::listen(settings.bind.socket_addr(settings.port))?;
-        let listeners = Listeners::take(&settings.command).await?;
+        let listeners = Listeners::take(&settings.command, &self.fence).await?;
         let clock = Clock::start();
         let (outlet, events) = Outlet::queue(clock);
         let hello = Arc::clone(&self.hello);
