@@ -16,6 +16,7 @@ mod misuse;
 mod orphans;
 mod pki;
 mod program;
+mod scripts;
 mod slurm;
 mod topology;
 mod wait;
