@@ -101,7 +101,7 @@ pub fn settings(policy: &ServicePolicy, job: u32, token: &str, file: &ServiceFil
         Provider::Imexd => {
             set(&keys::table::OPENIMEX_DOMAIN_TOKEN, token.to_owned());
             if policy.munge {
-                settings.push(Setting { key: AUTH_KEY, value: "munge".to_owned() });
+                set(&keys::table::OPENIMEX_AUTH, "munge".to_owned());
             }
         }
         // The control tool asks every node on its command port; what is set already is another's choice.
@@ -115,9 +115,6 @@ pub fn settings(policy: &ServicePolicy, job: u32, token: &str, file: &ServiceFil
     }
     settings
 }
-
-/// The key that chooses MUNGE.
-const AUTH_KEY: &str = "OPENIMEX_AUTH";
 
 /// What the keys are to be when no job has the node.
 pub fn settings_without_job(policy: &ServicePolicy) -> Vec<Setting> {
