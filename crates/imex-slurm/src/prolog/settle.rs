@@ -226,8 +226,10 @@ async fn wait<S: ServiceManager, E: Eyes, F: Fn()>(
     };
     let waited = timeout(left, async {
         tokio::select! {
-            up = eyes.until_up(map) => up.map(Settled::Up).map_err(PrologError::Blind),
+            // A service that has ended counts, whatever was seen of it before.
+            biased;
             ended = lives => ended,
+            up = eyes.until_up(map) => up.map(Settled::Up).map_err(PrologError::Blind),
             () = observe(eyes, map, &before) => Ok(Settled::NotUp(None)),
         }
     });
