@@ -14,11 +14,11 @@ mod name;
 mod stop;
 
 use std::collections::HashMap;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
+use tokio::net::UnixStream;
 use zbus::connection::{Builder, Connection};
 use zbus::message::{Body, Message};
 use zbus::wire::DynamicType;
@@ -69,10 +69,11 @@ impl Systemd {
     /// If there is no bus, or it does not answer `within` the time.
     pub async fn connect_to(socket: &Path, within: Duration) -> Result<Self, SystemdError> {
         let no_bus = |source| SystemdError::NoBus { socket: socket.to_owned(), source };
-        let stream = UnixStream::connect(socket).map_err(no_bus)?;
         let call = Call { operation: Operation::Connect, unit: None, within };
-        let connected =
-            async { Builder::unix_stream(stream).build().await.map_err(|error| call.failed(error)) };
+        let connected = async {
+            let stream = UnixStream::connect(socket).await.and_then(UnixStream::into_std).map_err(no_bus)?;
+            Builder::unix_stream(stream).build().await.map_err(|error| call.failed(error))
+        };
         Ok(Systemd { connection: call.within(connected).await? })
     }
 

@@ -9,6 +9,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -103,15 +104,18 @@ fn each_way_not_to_start_has_its_name() {
 #[test]
 #[ignore = "takes a real systemd"]
 fn a_deadline_gives_up_the_waiting_and_another_job_cancels_the_first() {
-    let units = Units::new("late", &[("", "[Service]\nType=notify\nExecStart=/bin/sleep 600\n")]);
-    let name = units.name("");
+    const NEVER_READY: &str = "[Service]\nType=notify\nExecStart=/bin/sleep 600\n";
+    let units = Units::new("late", &[("-given-up", NEVER_READY), ("-canceled", NEVER_READY)]);
     run(async {
         let systemd = Systemd::connect(SOON).await.unwrap();
-        let error = systemd.start(&name, Duration::from_millis(200)).await.unwrap_err();
-        assert_eq!(error.to_string(), format!("systemd did not start {name} within 200 ms"));
-        assert_eq!(systemd.service(&name, SOON).await.unwrap().active, ActiveState::Activating);
+        let name = units.name("-given-up");
+        let error = systemd.start(&name, Duration::from_secs(1)).await.unwrap_err();
+        assert_eq!(error.to_string(), format!("systemd did not start {name} within 1000 ms"));
+        until(&systemd, &name, |facts| facts.active == ActiveState::Activating).await;
+
+        let name = units.name("-canceled");
         let (started, stopped) = tokio::join!(systemd.start(&name, SOON), async {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            until(&systemd, &name, |facts| facts.active == ActiveState::Activating).await;
             systemd.stop(&name, SOON).await
         });
         let error = started.unwrap_err();
@@ -123,19 +127,19 @@ fn a_deadline_gives_up_the_waiting_and_another_job_cancels_the_first() {
 #[test]
 #[ignore = "takes a real systemd"]
 fn who_does_not_go_is_killed_and_the_answer_says_by_whom() {
-    const DEAF: &str = "[Service]\nExecStart=/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'\n";
+    // The signal that asks it to go is one that it does not feel.
+    const DEAF: &str = "[Service]\nExecStart=/bin/sleep 600\nKillSignal=SIGCONT\n";
     let short = format!("{DEAF}TimeoutStopSec=200ms\n");
     let units = Units::new("deaf", &[("", DEAF), ("-short", &short)]);
     run(async {
         let systemd = Systemd::connect(SOON).await.unwrap();
-        for (suffix, expected) in
-            [("", Stopped::Killed { after_ms: 500 }), ("-short", Stopped::KilledBySystemd)]
-        {
+        for (suffix, asked, expected) in [
+            ("", Duration::from_millis(500), Stopped::Killed { after_ms: 500 }),
+            ("-short", SOON, Stopped::KilledBySystemd),
+        ] {
             let name = units.name(suffix);
             systemd.start(&name, SOON).await.unwrap();
-            // The shell needs a moment to become deaf.
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            let patience = Patience { asked: Duration::from_millis(500), killed: SOON };
+            let patience = Patience { asked, killed: SOON };
             assert_eq!(systemd.stop_gracefully(&name, patience).await.unwrap(), expected, "{name}");
             assert!(!systemd.service(&name, SOON).await.unwrap().may_run());
         }
@@ -145,22 +149,14 @@ fn who_does_not_go_is_killed_and_the_answer_says_by_whom() {
 #[test]
 #[ignore = "takes a real systemd"]
 fn a_signal_reaches_the_service() {
-    let script = "[Service]\nExecStart=/bin/sh -c 'trap \"exit 7\" USR1; while :; do sleep 0.05; done'\n";
-    let units = Units::new("signal", &[("", script)]);
+    let units = Units::new("signal", &[("", "[Service]\nExecStart=/bin/sleep 600\n")]);
     let name = units.name("");
     run(async {
         let systemd = Systemd::connect(SOON).await.unwrap();
         systemd.start(&name, SOON).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(200)).await;
         systemd.kill(&name, Signal::SIGUSR1, SOON).await.unwrap();
-        for _ in 0..100 {
-            let facts = systemd.service(&name, SOON).await.unwrap();
-            if facts.active == ActiveState::Failed {
-                return assert_eq!((facts.result, facts.exec_main_status), (ServiceResult::ExitCode, 7));
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("it runs on");
+        let facts = until(&systemd, &name, |facts| facts.active == ActiveState::Failed).await;
+        assert_eq!((facts.result, facts.exec_main_status), (ServiceResult::Signal, Signal::SIGUSR1 as i32));
     });
 }
 
@@ -204,14 +200,30 @@ const SOON: Duration = Duration::from_secs(5);
 
 const PATIENCE: Patience = Patience { asked: SOON, killed: SOON };
 
+/// Waits until the service is as it should become.
+async fn until(systemd: &Systemd, name: &ServiceName, so: impl Fn(&ServiceFacts) -> bool) -> ServiceFacts {
+    for _ in 0..SOON.as_millis() / 10 {
+        let facts = systemd.service(name, SOON).await.unwrap();
+        if so(&facts) {
+            return facts;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{name} does not become what it should");
+}
+
 fn run<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
+
+/// While one test has units, no other makes systemd read its units anew: nothing else is answered meanwhile.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// Units of a test, stopped and removed when dropped.
 struct Units {
     stem: String,
     files: Vec<PathBuf>,
+    _turn: MutexGuard<'static, ()>,
 }
 
 /// A link among the units, removed when dropped.
@@ -220,6 +232,7 @@ struct Link(PathBuf);
 impl Units {
     /// Units named by the stem and a suffix each; `UNIT` in their text is the stem.
     fn new(stem: &str, texts: &[(&str, &str)]) -> Self {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let stem = format!("imex-host-{stem}");
         let files = texts
             .iter()
@@ -230,7 +243,7 @@ impl Units {
             })
             .collect();
         reload();
-        Units { stem, files }
+        Units { stem, files, _turn: turn }
     }
 
     fn name(&self, suffix: &str) -> ServiceName {

@@ -20,11 +20,8 @@ use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, fchownat, geteuid, unlinkat};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::node::{Facts, Fault, Kind, Mode, Owner, Spec, judge};
+use super::node::{FOLDER_MODE, Facts, Fault, Kind, Mode, Owner, Spec, judge, judge_folder};
 use super::{Channel, DEFAULT_DIR};
-
-/// The mode of the folder: everybody may look, only its owner may change it.
-const FOLDER_MODE: u32 = 0o755;
 
 /// How often a node is made anew when another program changes the same one at the same time.
 const ATTEMPTS: u32 = 4;
@@ -240,7 +237,7 @@ impl Channels {
 
     fn open_or_make(&self) -> Result<(Folder, FolderOutcome), ChannelError> {
         let cannot = |source| ChannelError::Io { done: "made", path: self.dir.clone(), source };
-        let made = match DirBuilder::new().mode(FOLDER_MODE).create(&self.dir) {
+        let made = match DirBuilder::new().mode(FOLDER_MODE.bits()).create(&self.dir) {
             Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(cannot(error)),
@@ -272,23 +269,15 @@ impl Folder {
     fn faults(&self) -> Result<Vec<Fault>, ChannelError> {
         let cannot = |source| ChannelError::Io { done: "looked at", path: self.path.clone(), source };
         let found = self.file.metadata().map_err(cannot)?;
-        let mut faults = Vec::new();
-        let (expected, mode) = (Mode::of(FOLDER_MODE), Mode::of(found.mode()));
-        if mode != expected {
-            faults.push(Fault::FolderMode { expected, found: mode });
-        }
-        let (expected, owner) = (folder_owner(), Owner { uid: found.uid(), gid: found.gid() });
-        if owner.uid != expected.uid {
-            faults.push(Fault::FolderOwner { expected, found: owner });
-        }
-        Ok(faults)
+        let owner = Owner { uid: found.uid(), gid: found.gid() };
+        Ok(judge_folder(Mode::of(found.mode()), owner, geteuid().as_raw()))
     }
 
     fn repair(&self) -> Result<(), ChannelError> {
-        let owner = folder_owner();
-        fchown(&self.file, Some(Uid::from_raw(owner.uid)), Some(Gid::from_raw(owner.gid)))
+        // Root's, or on a folder of one's own one's own.
+        fchown(&self.file, Some(geteuid()), Some(Gid::from_raw(Owner::ROOT.gid)))
             .map_err(io_error("given its owner", &self.path))?;
-        fchmod(&self.file, stat::Mode::from_bits_truncate(FOLDER_MODE))
+        fchmod(&self.file, stat::Mode::from_bits_truncate(FOLDER_MODE.bits()))
             .map_err(io_error("given its mode", &self.path))
     }
 
@@ -370,11 +359,6 @@ impl Folder {
             Err(errno) => Err(errno),
         }
     }
-}
-
-/// The folder's owner: the superuser, or whoever runs this on a folder of their own.
-fn folder_owner() -> Owner {
-    Owner { uid: geteuid().as_raw(), ..Owner::ROOT }
 }
 
 fn facts(found: &FileStat) -> Facts {

@@ -144,6 +144,22 @@ pub enum Fault {
     },
 }
 
+/// The mode of the folder: everybody may look, only its owner may change it.
+pub(super) const FOLDER_MODE: Mode = Mode(0o755);
+
+/// All that is wrong with the folder. It must be root's, or of whoever looks (`me`), and nobody else may put anything
+/// into it.
+pub(super) fn judge_folder(mode: Mode, owner: Owner, me: u32) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if mode != FOLDER_MODE {
+        faults.push(Fault::FolderMode { expected: FOLDER_MODE, found: mode });
+    }
+    if owner.uid != Owner::ROOT.uid && owner.uid != me {
+        faults.push(Fault::FolderOwner { expected: Owner::ROOT, found: owner });
+    }
+    faults
+}
+
 /// All that is wrong with `channel`'s node; nothing if it is as it should be. Of what is no character device only that
 /// counts.
 pub fn judge(facts: &Facts, channel: Channel, spec: &Spec) -> Vec<Fault> {
@@ -277,6 +293,21 @@ mod tests {
             let faults: Vec<String> =
                 judge(&facts, "3".parse().unwrap(), &spec()).iter().map(Fault::to_string).collect();
             assert_eq!(faults, expected, "{facts:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_roots_or_ones_own_whoever_looks() {
+        let alice = Owner { uid: 2001, gid: 2001 };
+        for (mode, owner, me, expected) in [
+            (0o755, Owner::ROOT, 0, &[][..]),
+            (0o755, Owner::ROOT, 2001, &[]),
+            (0o755, alice, 2001, &[]),
+            (0o755, alice, 0, &["the folder's owner is 2001:2001, not 0:0"]),
+            (0o1777, Owner::ROOT, 0, &["the folder's mode is 1777, not 0755"]),
+        ] {
+            let faults = judge_folder(Mode(mode), owner, me);
+            assert_eq!(faults.iter().map(Fault::to_string).collect::<Vec<_>>(), expected, "{owner} for {me}");
         }
     }
 

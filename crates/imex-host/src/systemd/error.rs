@@ -64,7 +64,8 @@ pub enum SystemdError {
         /// How the job ended.
         end: JobFailure,
     },
-    /// It takes longer than whoever asked would wait. A job goes on.
+    /// It takes longer than whoever asked would wait. A job goes on if systemd was free to take it: while it reads its units
+    /// anew it answers nobody.
     #[error("systemd did not {operation}{} within {} ms", of(unit), after.as_millis())]
     Overdue {
         /// What was asked.

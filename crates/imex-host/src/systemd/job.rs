@@ -43,6 +43,14 @@ pub(super) enum Job {
     Restart,
 }
 
+/// A job that systemd has taken.
+#[derive(Debug)]
+pub(super) struct Begun {
+    /// The ends of all jobs since before it was asked for.
+    ends: MessageStream,
+    number: OwnedObjectPath,
+}
+
 /// How a job ends well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -81,28 +89,22 @@ impl Systemd {
         within: Duration,
     ) -> Result<JobDone, SystemdError> {
         let call = Call { operation: job.operation(), unit: Some(name), within };
-        call.within(self.follow(job, &call, name)).await
+        call.within(async { self.begin(job, &call, name).await?.end(&call, name).await }).await
     }
 
-    async fn follow(&self, job: Job, call: &Call<'_>, name: &ServiceName) -> Result<JobDone, SystemdError> {
-        let mut ends = self.ends(call).await?;
+    /// Asks for a job. It is systemd's from here on.
+    pub(super) async fn begin(
+        &self,
+        job: Job,
+        call: &Call<'_>,
+        name: &ServiceName,
+    ) -> Result<Begun, SystemdError> {
+        let ends = self.ends(call).await?;
         self.hold(call, name).await;
         // "replace": a job that is pending for the unit gives way, as it does to systemctl.
         let body = (name.as_str(), "replace");
-        let asked = self.manager(call, job.method(), &body).await?;
-        let number: OwnedObjectPath = call.read(&asked)?;
-        while let Some(message) = ends.next().await {
-            let body = message.map_err(|error| call.failed(error))?.body();
-            let (_, ended, _, word): (u32, OwnedObjectPath, String, String) = call.read(&body)?;
-            if ended == number {
-                return judge(&word).map_err(|end| SystemdError::Job {
-                    operation: call.operation,
-                    unit: name.as_str().to_owned(),
-                    end,
-                });
-            }
-        }
-        Err(call.malformed("the connection ended before the job".to_owned()))
+        let number = call.read(&self.manager(call, job.method(), &body).await?)?;
+        Ok(Begun { ends, number })
     }
 
     /// Loads a unit and holds it in memory for as long as the connection lasts. One that nobody holds is forgotten as soon
@@ -129,6 +131,24 @@ impl Systemd {
             Err(SystemdError::Refused { name, .. }) if name.ends_with(".AlreadySubscribed") => Ok(stream),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl Begun {
+    /// Waits for its end.
+    pub(super) async fn end(mut self, call: &Call<'_>, name: &ServiceName) -> Result<JobDone, SystemdError> {
+        while let Some(message) = self.ends.next().await {
+            let body = message.map_err(|error| call.failed(error))?.body();
+            let (_, ended, _, word): (u32, OwnedObjectPath, String, String) = call.read(&body)?;
+            if ended == self.number {
+                return judge(&word).map_err(|end| SystemdError::Job {
+                    operation: call.operation,
+                    unit: name.as_str().to_owned(),
+                    end,
+                });
+            }
+        }
+        Err(call.malformed("the connection ended before the job".to_owned()))
     }
 }
 

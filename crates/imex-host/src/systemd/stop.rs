@@ -9,11 +9,12 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde::Serialize;
 
-use super::error::SystemdError;
+use super::error::{Call, SystemdError};
+use super::job::Job;
 use super::name::ServiceName;
-use super::{JobFailure, Systemd};
+use super::{JobFailure, Operation, ServiceResult, Systemd};
 
-/// How long a service may take to stop.
+/// How long a service may take to stop. A busy systemd may take as long again for each question around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// After it was asked to.
@@ -45,7 +46,7 @@ impl Systemd {
     /// # Errors
     ///
     /// If systemd does not do it, or the service is there even after it was killed, as a process in the kernel's hands
-    /// may be.
+    /// may be. A systemd that is too busy to be asked in time is an error, too: nobody is killed who was not asked to go.
     pub async fn stop_gracefully(
         &self,
         name: &ServiceName,
@@ -55,14 +56,20 @@ impl Systemd {
         if !before.may_run() {
             return Ok(Stopped::Before);
         }
-        match self.stop(name, patience.asked).await {
+        let call = Call { operation: Operation::Stop, unit: Some(name), within: patience.asked };
+        let begun = call.within(self.begin(Job::Stop, &call, name)).await?;
+        match call.within(begun.end(&call, name)).await {
             Ok(_) => {
                 let after = self.service(name, patience.asked).await?;
                 // The result of a run before is forgotten when a service starts.
-                let killed = after.result == super::ServiceResult::Timeout && before.result != after.result;
+                let killed = after.result == ServiceResult::Timeout && before.result != after.result;
                 Ok(if killed { Stopped::KilledBySystemd } else { Stopped::Gracefully })
             }
             Err(SystemdError::Overdue { .. } | SystemdError::Job { end: JobFailure::Timeout, .. }) => {
+                // It may be only that systemd was too busy to tell.
+                if !self.service(name, patience.killed).await?.may_run() {
+                    return Ok(Stopped::Gracefully);
+                }
                 self.kill(name, Signal::SIGKILL, patience.killed).await?;
                 self.stop(name, patience.killed).await?;
                 let after_ms = u64::try_from(patience.asked.as_millis()).unwrap_or(u64::MAX);
