@@ -13,7 +13,7 @@ use clap::Args;
 use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::report::{self, Report};
-use crate::{check, differential, fuzz, generate, lifecycle, lint_differential};
+use crate::{check, differential, e2e, fuzz, generate, lifecycle, lint_differential};
 
 pub(crate) use self::tools::{has, has_cxx};
 
@@ -39,7 +39,7 @@ struct Step {
     run: fn(&Options, &mut Report) -> Result<(), TaskError>,
 }
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     Step { name: "format", run: |_, _| cargo::format() },
     Step { name: "repository", run: |_, report| check::run(report) },
     Step { name: "lints", run: |_, _| cargo::lints() },
@@ -69,6 +69,7 @@ const STEPS: [Step; 13] = [
         },
     },
     Step { name: "slurm-life-cycle", run: |_, report| lifecycle::smoke(report) },
+    Step { name: "slurm-e2e", run: |_, report| e2e::smoke(report) },
     Step { name: "fuzz", run: |options, report| fuzz::run(&options.fuzz(), report) },
 ];
 

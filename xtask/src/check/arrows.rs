@@ -56,6 +56,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "imex-daemon",
             "imex-lab",
             "imex-sim",
+            "imex-slurm",
             "imex-topology",
             "imex-wire",
         ],

@@ -46,7 +46,8 @@ const MAJOR: Kind = Kind {
     name: "its channels have a wrong major number",
     spoil: "d=/dev/nvidia-caps-imex-channels; mkdir -p $d; mount -t tmpfs tmpfs $d; \
             for n in $(seq 0 2047); do mknod $d/channel$n c 66 $n; done; mount -o remount,ro $d",
-    mend: "umount /dev/nvidia-caps-imex-channels",
+    // The epilog could not remove the channel either, and has kept the lease for whoever can.
+    mend: "umount /dev/nvidia-caps-imex-channels; imex slurm sweep",
     words: &["channel"],
 };
 

@@ -1,5 +1,7 @@
 //! Scenario 5: what is cut short leaves the next job nothing to stumble over.
 
+use imex_slurm::prolog::Step;
+
 use super::jobs::{Job, JobId};
 use super::rig::{LIMIT, Rig, Story};
 use super::site::LAB_FILES;
@@ -11,12 +13,9 @@ use crate::report::{Report, seconds};
 /// On which node something is cut short.
 const VICTIM: u8 = 2;
 
-/// The steps of a prolog after which a test build can be told to end as if killed.
-const STEPS: [&str; 8] = ["context", "lease", "channel", "peers", "files", "stopped", "started", "up"];
-
 /// Scenario 5.
 pub(super) fn run(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
-    for step in STEPS {
+    for step in Step::ALL.map(Step::word) {
         let running = Stopwatch::start();
         killed_at(rig, step).map_err(|error| error.on(&format!("killed after step {step:?}")))?;
         let took = seconds(running.elapsed());
@@ -104,7 +103,7 @@ fn rebooted_under_the_job(rig: &Rig) -> Result<(), TaskError> {
 
 /// The half of a domain that a killed prolog has made is on the disk after the reboot.
 fn rebooted_after_a_kill(rig: &Rig) -> Result<(), TaskError> {
-    kill_next_prolog(rig, STEPS[STEPS.len() - 2])?;
+    kill_next_prolog(rig, Step::Start.word())?;
     rig.on(VICTIM, &format!("rm {LAB_FILES}/prolog.env"))?;
     reboot(rig)
 }

@@ -44,8 +44,9 @@ fn requeued(rig: &Rig) -> Result<(), TaskError> {
 /// once.
 fn cancelled(rig: &Rig) -> Result<(), TaskError> {
     BLOCKED.spoil(rig)?;
-    let job = rig.submit(&Job::exclusive(5, "echo NEVER\n"))?;
-    rig.wait_job(job, "runs its prologs", |view| view.state == "RUNNING" || view.state == "CONFIGURING")?;
+    // Put back, it would run in spite of that: Slurm requeues a cancelled job whose prolog fails.
+    let job = rig.submit(&Job::exclusive(5, "echo NEVER\n").option("--no-requeue"))?;
+    rig.wait_job(job, "runs its prologs", |view| view.state == "RUNNING")?;
     std::thread::sleep(Duration::from_millis(1500));
     rig.control(&format!("scancel {job}"))?;
     let view = rig.wait_over(job)?;
@@ -71,13 +72,13 @@ fn array(rig: &Rig) -> Result<(), TaskError> {
 
 /// The components start together, each with its own nodes and its own domain.
 fn heterogeneous(rig: &Rig) -> Result<(), TaskError> {
-    let control = rig.site.provider.control();
-    let line = format!("echo SEES $SLURMD_NODENAME $({control} -N -j)");
+    let provider = rig.site.provider;
+    let of = |group: u8| {
+        let look = look::everywhere(provider, &format!("--het-group={group}"));
+        format!("{{ {look} }} > het-{group}.out\n")
+    };
     // The batch step is the first component's.
-    let script = format!(
-        "{line}\nsrun --het-group=0 --ntasks-per-node=1 sh -c '{line}' > het-0.out\n\
-         srun --het-group=1 --ntasks-per-node=1 sh -c '{line}' > het-1.out\n"
-    );
+    let script = format!("{}\n{}{}", look::line(provider), of(0), of(1));
     let job = Job::exclusive(2, script).option(":").option("--nodes=3").option("--exclusive");
     let first = rig.submit(&job)?;
     let leader = rig.completed(first)?;

@@ -1,4 +1,6 @@
 //! What must not be left: of a job on its nodes, of a cluster on this machine.
+//!
+//! Files that begin with a dot are locks, which stay.
 
 use std::fs;
 
@@ -13,7 +15,7 @@ pub(super) fn none_on_the_nodes(rig: &Rig) -> Result<(), TaskError> {
         "pgrep -a -x {daemon}; pgrep -a -x imex; ss -Hltn sport = :50000; \
          grep -v '^ *#' /etc/nvidia-imex/nodes_config.cfg | grep . ; \
          grep '^OPENIMEX_DOMAIN_TOKEN=.' /etc/nvidia-imex/config.cfg; \
-         find /run/imex/leases -type f 2>/dev/null; find /dev/nvidia-caps-imex-channels -type c 2>/dev/null; true"
+         find /run/imex/leases -type f ! -name '.*' 2>/dev/null; find /dev/nvidia-caps-imex-channels -type c 2>/dev/null; true"
     );
     let mut left = Vec::new();
     for node in rig.nodes() {
