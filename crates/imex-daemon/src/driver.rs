@@ -221,6 +221,9 @@ impl Driver {
         self.reload_if_due(now);
         if self.stats_due <= now {
             self.stats_due = now + self.stats_file.interval();
+            if let Fence::Tls(tls) = self.reload.fence() {
+                self.stats.show_certificates(&tls.ends());
+            }
             self.stats_file.write(&self.stats.take_block(queue, now));
         }
         if self.notifier.due().is_some_and(|due| due <= now) {

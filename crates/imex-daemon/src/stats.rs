@@ -12,6 +12,7 @@ use std::io;
 use std::time::Duration;
 
 use imex_core::{Moment, PeerMessage};
+use imex_tls::{Certificate, Ends, Kind};
 use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
 
@@ -92,6 +93,7 @@ pub(crate) struct Stats {
     counters: BTreeMap<Counter, u64>,
     incoming: BTreeMap<MessageKind, Times>,
     outgoing: BTreeMap<MessageKind, u32>,
+    certificates: BTreeMap<&'static str, CertificateBlock>,
     since: Moment,
 }
 
@@ -133,6 +135,13 @@ impl Stats {
         *self.counters.entry(counter).or_default() += 1;
     }
 
+    /// Notes until when the certificates in use count.
+    pub(crate) fn show_certificates(&mut self, ends: &Ends) {
+        let of = |kind| ends.certificate(kind).ok().map(CertificateBlock::from);
+        let shown = [("Server", of(Kind::Server)), ("Client", of(Kind::Client))];
+        self.certificates = shown.into_iter().filter_map(|(name, block)| Some((name, block?))).collect();
+    }
+
     /// Counts a message from a peer.
     pub(crate) fn received(&mut self, kind: MessageKind, passage: Passage) {
         self.incoming.entry(kind).or_default().add(passage);
@@ -150,6 +159,7 @@ impl Stats {
             queues: Queues { processor: QueueBlock::of(queue, now) },
             incoming: self.incoming.iter().map(|(kind, times)| (*kind, times.into())).collect(),
             outgoing: self.outgoing.iter().map(|(kind, count)| (*kind, CountBlock::of(*count))).collect(),
+            certificates: self.certificates.clone(),
             since_start: self.counters.iter().map(|(counter, n)| (*counter, n.to_string())).collect(),
         };
         self.incoming.clear();
@@ -182,6 +192,8 @@ struct Block {
     incoming: BTreeMap<MessageKind, MessageBlock>,
     #[serde(rename = "OutgoingMessages")]
     outgoing: BTreeMap<MessageKind, CountBlock>,
+    #[serde(rename = "Certificates", skip_serializing_if = "BTreeMap::is_empty")]
+    certificates: BTreeMap<&'static str, CertificateBlock>,
     #[serde(rename = "SinceStart")]
     since_start: BTreeMap<Counter, String>,
 }
@@ -212,6 +224,20 @@ struct MessageBlock {
 #[serde(rename_all = "camelCase")]
 struct CountBlock {
     msg_count: String,
+}
+
+/// Whoever reads it compares it with the clock: a number of days would be wrong by the time that it is read.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CertificateBlock {
+    subject: String,
+    not_after: String,
+}
+
+impl From<Certificate> for CertificateBlock {
+    fn from(facts: Certificate) -> Self {
+        CertificateBlock { subject: facts.subject, not_after: facts.not_after.to_string() }
+    }
 }
 
 impl CountBlock {

@@ -52,6 +52,11 @@ impl Reload {
         Reload { fence, operator: throttle, member: throttle, teller: None, dial_at: None, judge_at }
     }
 
+    /// What stands between TCP and HTTP/2.
+    pub(super) fn fence(&self) -> &Fence {
+        &self.fence
+    }
+
     /// The operator asks for it.
     pub(super) fn ask(&mut self) {
         self.operator.ask();

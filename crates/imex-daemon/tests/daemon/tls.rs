@@ -62,11 +62,13 @@ fn a_certificate_near_its_end_is_warned_of_and_serves() {
     let rack = Rack::new(1);
     let terms = Terms { ends: time::Duration::days(3), ..Terms::good(rack.address(0)) };
     rack.secure(0, &Authority::new("site"), &terms);
+    rack.set(0, "OPENIMEX_STATS_INTERVAL_SEC", 1);
     let (code, told) = rack.check(0);
     assert_eq!(code, 3, "a strict check fails on a warning: {told}");
     assert!(told.contains("server.crt expires in 2 days, at "), "{told}");
     let nodes = rack.start_all();
     nodes[0].await_log("client.crt expires in 2 days, at ");
+    assert!(eventually(|| nodes[0].file("stats").contains(r#""notAfter": "#)), "{}", nodes[0].file("stats"));
 }
 
 #[test]
