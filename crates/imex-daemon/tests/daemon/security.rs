@@ -3,8 +3,13 @@
 //! One node, [`FAULTY`], gets one thing wrong; the table says what every cell of the connectivity table becomes, and what
 //! the operator is told. To add a kind of security: a [`Mode`] with its faults in a file of its own, and a test here.
 
+mod credentials;
 mod gss;
+mod hostile_peers;
+mod hostile_tls;
+mod kerberos;
 mod munge;
+mod munge_life;
 mod none;
 mod tls;
 
