@@ -192,16 +192,17 @@ where
         };
         let lock = self.lock().await?;
         let mut domain = self.lease().await?;
-        self.channel(&mut domain)?;
         let ended = match channel_only {
-            true => self.channel_only(&mut domain)?,
-            false => self.domain(&mut domain).await?,
+            true => self.channel_only(&mut domain),
+            false => self.domain(&mut domain).await,
         };
+        let ended = self.conclude(&mut domain, ended);
         drop(lock);
-        Ok(ended)
+        ended
     }
 
     async fn domain(&mut self, domain: &mut JobDomain) -> Result<Ended, PrologError> {
+        self.channel(domain)?;
         let division = self.scope().await?;
         let peers = self.peers(&division).await?;
         let map = self.map(domain, &division, &peers)?;

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::epilog::{self, Hands, Plan, Report};
 use crate::job_domain::{JobDomain, JobDomainFile};
-use crate::lock;
+use crate::lock::{self, LockError};
 use crate::machine::{Machine, Unknown};
 use crate::service::ServiceManager;
 use crate::tenancy::job_of;
@@ -141,6 +141,8 @@ pub async fn run<M: Machine, S: ServiceManager>(
     let mut report = Report::default();
     let turn = match lock::turn(&operator.files.run, TURN).await {
         Ok(turn) => turn,
+        // A prolog or an epilog is at work: there will be another sweep.
+        Err(LockError::Busy { .. }) => return (Sweep::default(), report),
         Err(error) => {
             report.problems.push(error.into());
             return (Sweep::default(), report);

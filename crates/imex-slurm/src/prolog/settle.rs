@@ -87,7 +87,7 @@ where
     /// Starts the service and waits until the domain is UP, the service has ended, or the time is over.
     pub(super) async fn settle(
         &mut self,
-        domain: &mut JobDomain,
+        domain: &JobDomain,
         map: &NodeMap,
     ) -> Result<Ended, PrologError> {
         let begun = self.spent_ms();
@@ -104,15 +104,14 @@ where
         let watched = Watched { clock, until, provider, started: || after(Step::Start) };
         let settled = wait(&mut self.site.manager, &eyes, map, watched).await;
         self.done(Step::Settle, begun);
-        let ended = match settled {
+        match settled {
             Ok(Settled::Up(view)) => Ok(self.is_up(&view)),
             Ok(Settled::NotUp(before)) => match self.last_look(&eyes, map, before).await {
                 Ok(view) => self.blame(&view, domain),
                 Err(blind) => Err(blind.into()),
             },
             Err(error) => Err(error),
-        };
-        self.conclude(domain, ended)
+        }
     }
 
     fn is_up(&mut self, view: &View) -> Ended {
@@ -180,7 +179,7 @@ where
     }
 
     /// Writes down what came of it, for tasks and for whoever looks.
-    fn conclude(
+    pub(super) fn conclude(
         &mut self,
         domain: &mut JobDomain,
         ended: Result<Ended, PrologError>,
@@ -188,6 +187,7 @@ where
         let begun = self.spent_ms();
         let (stage, reason) = match &ended {
             Ok(Ended { ending: Ending::Up, .. }) => (Stage::Up, None),
+            Ok(Ended { ending: Ending::Channel, .. }) => (Stage::ChannelOnly, None),
             Ok(ended) => (Stage::Failed, Some(ended.message.clone())),
             Err(error) => (Stage::Failed, Some(imex_config::chain(error))),
         };

@@ -209,8 +209,7 @@ where
 
     /// A job that needs no more than its channel.
     pub(super) fn channel_only(&mut self, domain: &mut JobDomain) -> Result<Ended, PrologError> {
-        domain.stage = Stage::ChannelOnly;
-        self.state_file().write(domain)?;
+        self.channel(domain)?;
         let message = "the job has one node and needs no domain; its channel is there".to_owned();
         Ok(Ended { ending: Ending::Channel, message })
     }

@@ -167,6 +167,18 @@ fn the_controller_is_asked_where_the_resolver_does_not_do() {
 }
 
 #[test]
+fn whatever_fails_after_the_lease_is_in_the_state_for_tasks_to_read() {
+    let mut site = TestSite::new("peers.by = \"resolver\"");
+    site.machine.resolves = false;
+    let (ended, _) = site.prolog();
+    assert_eq!(ended.ending, Ending::Members);
+    let told = "the addresses of the members cannot be found out: the name is not known";
+    assert_eq!(ended.message, told);
+    let state = site.state().unwrap();
+    assert_eq!((state.stage, state.reason.as_deref()), (Stage::Failed, Some(told)));
+}
+
+#[test]
 fn a_prolog_that_is_dropped_anywhere_is_cleaned_up_by_the_epilog() {
     for step in Step::ALL {
         let site = TestSite::new("");
