@@ -67,7 +67,11 @@ pub fn parse(text: &str) -> Result<SlurmConf, SourceError> {
             let yes =
                 |value: &str| value.eq_ignore_ascii_case("EXCLUSIVE") || value.eq_ignore_ascii_case("YES");
             let whole = value("OverSubscribe").filter(|value| value.eq_ignore_ascii_case("EXCLUSIVE"));
-            let exclusive = whole.or_else(|| value("ExclusiveTopo")).is_some_and(yes);
+            // 26.05 has a key of its own for it.
+            let own = value("Exclusive").is_some_and(|value| {
+                value.eq_ignore_ascii_case("NODE") || value.eq_ignore_ascii_case("TOPO")
+            });
+            let exclusive = own || whole.or_else(|| value("ExclusiveTopo")).is_some_and(yes);
             let exclusive = if exclusive { Exclusive::Yes } else { Exclusive::No };
             let (name, topology) = (first.to_owned(), value("Topology").map(str::to_owned));
             conf.partitions.push(Partition { name, topology, exclusive, line });
@@ -96,14 +100,15 @@ mod tests {
              nodename=node[1-2] CPUs=8 Feature=nvl-a,gpu\n\
              NodeName=node3 \\\n  NodeAddr=10.0.0.3\n\
              PartitionName=p Nodes=ALL Topology=half OverSubscribe=exclusive\n\
-             PartitionName=q Nodes=node1 OverSubscribe=FORCE:4\n",
+             PartitionName=q Nodes=node1 OverSubscribe=FORCE:4\n\
+             PartitionName=r Nodes=node1 Exclusive=NODE\n",
         )
         .unwrap();
         assert_eq!(conf.nodes.to_list(), "node[1-3]");
         assert_eq!(conf.features.len(), 1);
         let told: Vec<_> =
             conf.partitions.iter().map(|one| (one.name.as_str(), one.exclusive, one.line)).collect();
-        assert_eq!(told, [("p", Exclusive::Yes, 6), ("q", Exclusive::No, 7)]);
+        assert_eq!(told, [("p", Exclusive::Yes, 6), ("q", Exclusive::No, 7), ("r", Exclusive::Yes, 8)]);
         assert_eq!(conf.partitions[0].topology.as_deref(), Some("half"));
     }
 
