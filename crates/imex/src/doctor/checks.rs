@@ -92,6 +92,7 @@ checks! {
     "D25" "names" network::names: "each name of the map stands for addresses that other nodes can reach", "";
     "D26" "reachable" network::reachable: "members that the daemon does not reach answer at its port: refused means no service, silence a firewall or a machine that is off", "";
     "D27" "refusals" domain::refusals: "the daemon's statistics count no refused members", "where the file is root's";
+    "D28" "certificates" service::certificates: "with TLS: keys, certificates and authorities go together, are this node's, and do not end within 30 days", "where the files are root's";
     "D30" "lease" jobs::lease: "a lease has a job, and a job with a domain has a lease", "";
     "D31" "power-cycle" jobs::power_cycle: "the job's domain was made on this boot", "";
     "D32" "job's map" jobs::map: "the node map has the members of the job's domain", "";

@@ -152,6 +152,8 @@ pub(crate) struct Config {
     pub(crate) problems: Vec<(Severity, String)>,
     /// If it could be judged at all.
     pub(crate) judged: Told<()>,
+    /// What is wrong with the certificates, or soon will be; `None` if links are not secured by TLS.
+    pub(crate) certificates: Option<Vec<(Severity, String)>>,
     /// Counters since the daemon's start, from its statistics; empty if it writes none.
     pub(crate) counters: BTreeMap<String, u64>,
 }

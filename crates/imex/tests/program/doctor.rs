@@ -134,6 +134,32 @@ fn a_member_of_a_lab_tells_its_own_row() {
     assert_eq!(report["channel"]["state"], "not_applicable");
 }
 
+/// Of NVIDIA's service only its command line is used: our control tool under another name stands for it.
+#[test]
+fn a_member_is_asked_through_the_command_line_where_the_provider_is_nvidia() {
+    let lab = crate::program::Background::up(2);
+    let dir = tempfile::tempdir().unwrap();
+    let control = dir.path().join("imexctl");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_imex"), &control).unwrap();
+    let operator = dir.path().join("openimex.toml");
+    let text = format!(
+        "[service]\nprovider = \"nvidia-imex\"\ncontrol = {control:?}\nconfig = {:?}\n[channels]\nuse = \"off\"\n\
+         [files]\nstate = {:?}\n",
+        lab.file(0, "config.cfg"),
+        dir.path()
+    );
+    fs::write(&operator, text).unwrap();
+    let said = run(imex(&["validate", "member", "--node", "n1", "-c"]).arg(&operator));
+    let report: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(
+        (&report["table"]["own"], &report["table"]["state"]),
+        (&0.into(), &"UP".into()),
+        "{}",
+        said.out
+    );
+    assert_eq!(report["table"]["members"][0]["links"], serde_json::json!(["CONNECTED", "CONNECTED"]));
+}
+
 /// What must not leave the machine.
 const SECRETS: [&str; 5] =
     ["hunter2hunter2", "MIIEvQIBADANBg", "s3cr3t-t0ken", "AwQFAAC8nDrfc", "storagepass1"];

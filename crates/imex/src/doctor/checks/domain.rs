@@ -10,11 +10,12 @@ use super::service;
 use crate::doctor::facts::{Domain, Facts, Told};
 
 /// Counters of refused members, with what each means (docs/statistics.md).
-const REFUSALS: [(&str, &str); 5] = [
+const REFUSALS: [(&str, &str); 6] = [
     ("RefusedVersion", "another version"),
     ("RefusedMap", "another node map"),
     ("RefusedNotAtItsAddress", "two nodes with one id, or a NAT between"),
-    ("RefusedUnauthenticated", "no proof of who they are, or a certificate that is not accepted"),
+    ("RefusedUnproven", "a node whose credential does not prove that it is one"),
+    ("StrangersUnauthenticated", "a connection that did not prove who it is"),
     ("Violations", "a breach of the protocol"),
 ];
 

@@ -167,6 +167,25 @@ pub(super) fn configuration(facts: &Facts) -> Finding {
     }
 }
 
+pub(super) fn certificates(facts: &Facts) -> Finding {
+    let Some(found) = &facts.config.certificates else {
+        return Finding::not_applicable("links are not secured by TLS, or the configuration cannot be used");
+    };
+    let text = found.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
+    match found.iter().map(|(severity, _)| *severity).max() {
+        None => Finding::ok("key, certificate and authority of both halves go together"),
+        Some(Severity::Note) => Finding::ok(text),
+        Some(Severity::Warning) => Finding::warn(
+            text,
+            "issue new ones (`imex pki`), then SIGUSR1: the daemon takes them without a restart",
+        ),
+        Some(Severity::Error) => Finding::fail(
+            text,
+            "issue new ones (`imex pki`), then SIGUSR1: the daemon takes them without a restart",
+        ),
+    }
+}
+
 pub(super) fn node_map(facts: &Facts) -> Finding {
     let map = facts.config.map.display();
     match &facts.config.entries {

@@ -108,6 +108,11 @@ const ROWS: &[(&str, Verdict, Change)] = &[
         facts.network.reached.push(Reached { entry: "n2".into(), answer: Answer::Connected })
     }),
     ("D27", Verdict::Warn, |facts| facts.config.counters.extend([("RefusedMap".to_owned(), 3)])),
+    ("D28", Verdict::Ok, |facts| facts.config.certificates = Some(vec![])),
+    ("D28", Verdict::Warn, |facts| {
+        facts.config.certificates = Some(vec![(Severity::Warning, "ends".into())])
+    }),
+    ("D28", Verdict::Fail, |facts| facts.config.certificates = Some(vec![(Severity::Error, "ended".into())])),
     ("D30", Verdict::Fail, |facts| facts.job.leases = Told::Known(vec![])),
     ("D30", Verdict::Warn, |facts| facts.job.leases = Told::Known(vec!["7.0".into(), "6.1".into()])),
     ("D31", Verdict::Fail, |facts| facts.job.boot_id = Told::Known("another".into())),
@@ -216,6 +221,7 @@ fn healthy() -> Facts {
             command_port: None,
             problems: vec![],
             judged: Told::Known(()),
+            certificates: None,
             counters: BTreeMap::from([("AdmittedHellos".to_owned(), 2)]),
         },
         network: Network {

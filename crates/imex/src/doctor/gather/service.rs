@@ -7,14 +7,18 @@ use std::path::{Path, PathBuf};
 
 use imex_config::operator::{Operator, Provider};
 use imex_config::{
-    DEFAULT_CONFIG, Overrides, ServiceFile, ThisMachine, load, load_client, read_nodes, read_service,
+    DEFAULT_CONFIG, Overrides, Security, ServiceFile, Settings, ThisMachine, load, load_client, read_nodes,
+    read_service,
 };
 use imex_ctl::{View, domain_table};
 use imex_host::Program;
 use imex_host::systemd::{DEFAULT_BUS, ServiceName, Systemd, SystemdError};
+use imex_tls::judge::judge;
+use imex_tls::name::PeerName;
 use jiff::Timestamp;
 
 use super::{under, within};
+use crate::clock;
 use crate::diagnosis::Diagnosis;
 use crate::doctor::args::LookArgs;
 use crate::doctor::facts::{Config, Domain, Process, Service, Severity, Told, Unit};
@@ -91,13 +95,13 @@ pub(super) fn config(look: &LookArgs, operator: &Operator) -> Config {
     );
     let config = path.clone();
     let judged = within(look.ask, "the resolver", move || load(&config, &Overrides::default(), &ThisMachine));
-    let (own, problems, judged) = match judged {
-        Told::Unknown(why) => (None, Vec::new(), Told::Unknown(why)),
+    let (own, problems, judged, certificates) = match judged {
+        Told::Unknown(why) => (None, Vec::new(), Told::Unknown(why), None),
         Told::Known(loaded) => {
             let own = loaded.settings.as_ref().map(|settings| settings.node.index());
             let problems =
                 loaded.problems.iter().map(|problem| (severity(problem.severity), problem.to_string()));
-            (own, problems.collect(), Told::Known(()))
+            (own, problems.collect(), Told::Known(()), loaded.settings.as_ref().and_then(certificates))
         }
     };
     let client = || load_client(&path, &ThisMachine).ok()?.settings.node.map(|node| node.index());
@@ -116,7 +120,25 @@ pub(super) fn config(look: &LookArgs, operator: &Operator) -> Config {
         entries,
         problems,
         judged,
+        certificates,
     }
+}
+
+/// What is wrong with the certificates of a daemon with these settings, or soon will be.
+fn certificates(settings: &Settings) -> Option<Vec<(Severity, String)>> {
+    let Security::Tls(tls) = &settings.security else { return None };
+    let name = match &tls.target_override {
+        Some(name) => PeerName::of_host(name),
+        None => PeerName::of_entry(settings.addresses.get(settings.node.index())?),
+    };
+    let found = match name {
+        Ok(name) => judge(tls, &name, clock::timestamp())
+            .into_iter()
+            .map(|finding| (severity(finding.severity), finding.what))
+            .collect(),
+        Err(error) => vec![(Severity::Error, imex_config::chain(&error))],
+    };
+    Some(found)
 }
 
 fn severity(severity: imex_config::Severity) -> Severity {
