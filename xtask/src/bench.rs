@@ -12,6 +12,7 @@ mod host;
 mod lost;
 mod network;
 mod rack;
+mod secure;
 mod series;
 mod simulation;
 mod slurm;
@@ -108,6 +109,7 @@ impl Group {
         match self {
             Group::Service => [
                 form::measurements(),
+                secure::measurements(),
                 lost::measurements(),
                 ctl::measurements(),
                 footprint::measurements(),

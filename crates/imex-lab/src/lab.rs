@@ -166,6 +166,11 @@ impl Lab {
         self.nodes.iter_mut().map(NodeProcess::life).collect()
     }
 
+    /// Sets a variable of a node's environment for its next start.
+    pub fn set_variable(&mut self, node: usize, name: impl Into<String>, value: impl Into<String>) {
+        self.nodes[node].set_variable(name.into(), value.into());
+    }
+
     /// Starts every node that does not run, without waiting for any.
     pub fn start_all(&mut self) -> Result<(), NodeError> {
         for node in 0..self.nodes() {

@@ -1,5 +1,6 @@
 //! One node's process: started, signalled, looked at, ended.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
@@ -121,6 +122,7 @@ impl fmt::Display for End {
 #[derive(Debug)]
 pub(crate) struct NodeProcess {
     paths: NodePaths,
+    variables: BTreeMap<String, String>,
     state: State,
 }
 
@@ -133,12 +135,17 @@ enum State {
 impl NodeProcess {
     /// A node that is not yet started.
     pub(crate) fn new(paths: NodePaths) -> Self {
-        NodeProcess { paths, state: State::Dead(End::Unstarted) }
+        NodeProcess { paths, variables: BTreeMap::new(), state: State::Dead(End::Unstarted) }
     }
 
     /// The node's files.
     pub(crate) fn paths(&self) -> &NodePaths {
         &self.paths
+    }
+
+    /// Sets a variable of its environment for the next start.
+    pub(crate) fn set_variable(&mut self, name: String, value: String) {
+        self.variables.insert(name, value);
     }
 
     /// Starts `imexd`, in the node's directory and so that it ends with the calling thread. The caller has made sure
@@ -150,6 +157,7 @@ impl NodeProcess {
             .arg(&self.paths.config)
             .arg("--nogpu")
             .arg(format!("--die-with-parent={}", std::process::id()))
+            .envs(&self.variables)
             // Under systemd these would make every daemon speak for the lab.
             .env_remove("NOTIFY_SOCKET")
             .env_remove("WATCHDOG_USEC")

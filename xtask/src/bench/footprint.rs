@@ -37,15 +37,23 @@ pub(super) fn measurements() -> Vec<Measurement> {
 
 /// One value per daemon.
 fn memory(plan: &Plan) -> Result<Series, BenchError> {
-    let mut rack = Rack::up(plan.nodes)?;
-    let resident = pids(&mut rack).into_iter().map(resident_mib);
+    memory_of(&mut Rack::up(plan.nodes)?)
+}
+
+/// The same of a rack that is up.
+pub(super) fn memory_of(rack: &mut Rack) -> Result<Series, BenchError> {
+    let resident = pids(rack).into_iter().map(resident_mib);
     Series::new(resident.collect::<Result<_, _>>()?).ok_or(BenchError::NoRun)
 }
 
 /// One value per run: the mean over all daemons, because one daemon's share is near the resolution.
 fn idle(plan: &Plan) -> Result<Series, BenchError> {
-    let mut rack = Rack::up(plan.nodes)?;
-    let pids = pids(&mut rack);
+    idle_of(plan, &mut Rack::up(plan.nodes)?)
+}
+
+/// The same of a rack that is up.
+pub(super) fn idle_of(plan: &Plan, rack: &mut Rack) -> Result<Series, BenchError> {
+    let pids = pids(rack);
     let used = || pids.iter().map(|&pid| processor_seconds(pid)).sum::<Result<f64, BenchError>>();
     let run = |_| {
         let (before, passing) = (used()?, Stopwatch::start());

@@ -32,8 +32,12 @@ pub(super) struct Rack {
 impl Rack {
     /// Everything made, nothing started.
     pub(super) fn prepare(nodes: usize) -> Result<Self, BenchError> {
+        Rack::of(Lab::builder(program("imexd")).nodes(nodes).prepare()?)
+    }
+
+    /// A lab that is made, with nothing started.
+    pub(super) fn of(lab: Lab) -> Result<Self, BenchError> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(BenchError::Runtime)?;
-        let lab = Lab::builder(program("imexd")).nodes(nodes).prepare()?;
         let watchers = runtime.block_on(async { Watchers::listen(&lab) });
         Ok(Rack { lab, watchers, runtime })
     }
