@@ -21,6 +21,11 @@ fn a_token_that_comes_again_is_refused() {
         again.write_all(&first).await.unwrap();
         let error = failure(three.accept(far).await);
         assert_eq!(error.fault(), Some(Fault::Replay), "{}", chain(&error));
+        // It is remembered where the environment says, which matters where /var/tmp cannot be written to.
+        let remembered = std::fs::read_dir(realm.path(".")).unwrap().filter_map(Result::ok);
+        assert!(
+            remembered.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().contains("rcache"))
+        );
     });
 }
 

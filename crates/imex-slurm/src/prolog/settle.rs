@@ -85,11 +85,7 @@ where
     }
 
     /// Starts the service and waits until the domain is UP, the service has ended, or the time is over.
-    pub(super) async fn settle(
-        &mut self,
-        domain: &JobDomain,
-        map: &NodeMap,
-    ) -> Result<Ended, PrologError> {
+    pub(super) async fn settle(&mut self, domain: &JobDomain, map: &NodeMap) -> Result<Ended, PrologError> {
         let begun = self.spent_ms();
         let text = format!(
             "starting {}, waiting for {} nodes for at most {} ms",

@@ -8,6 +8,9 @@ use super::{FAULTY, Fault, Mode, NODES, Outcome, Phase, prove};
 use crate::support::Rack;
 use crate::support::realm::{LONG, Realm, key_table, set_clock};
 
+/// A good one, whose key the faulty one takes.
+const OTHER: usize = 5;
+
 #[test]
 fn with_kerberos_and_encryption_each_fault_is_in_its_own_cells_and_is_named() {
     let Some(realm) = Realm::start("RACK.TEST", LONG) else { return };
@@ -115,6 +118,14 @@ fn faults_of_two(realm: &Rc<Realm>) -> Vec<Fault> {
                 rack.set(FAULTY, "IMEX_SECURITY_TARGET_OVERRIDE", "imex.example");
             }),
             outcomes: both(Outcome::Alone(refused)),
+        },
+        Fault {
+            name: "the name and the key of another node",
+            make: Box::new(|rack| {
+                keep(&key_table(rack, OTHER), &key_table(rack, FAULTY));
+                rack.set(FAULTY, "IMEX_SECURITY_TARGET_OVERRIDE", rack.address(OTHER));
+            }),
+            outcomes: both(Outcome::Alone("its credential is not for its entry in the node map")),
         },
         Fault {
             name: "a new key for the node, which all go over to",
