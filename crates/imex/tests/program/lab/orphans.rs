@@ -4,7 +4,7 @@ use std::fs;
 
 use nix::sys::signal::Signal;
 
-use crate::foreground::{read_until, start};
+use super::foreground::{read_until, start};
 use crate::program::{Background, processes_of, signal, until};
 
 #[test]
