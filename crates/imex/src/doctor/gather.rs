@@ -65,6 +65,12 @@ pub(crate) async fn own_domain(look: &LookArgs, operator: &Operator) -> Told<sup
     service::domain(look, operator, own).await
 }
 
+/// What the names of the node map stand for.
+pub(crate) fn names_of_map(look: &LookArgs, operator: &Operator) -> Vec<super::facts::Name> {
+    let config = service::config(look, operator);
+    network::names(config.entries.known().map_or(&[][..], Vec::as_slice), look.ask)
+}
+
 /// This node's name as Slurm has it: its host name up to the first dot.
 pub(crate) fn node_name() -> String {
     let name = gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

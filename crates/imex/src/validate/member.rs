@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use imex_config::operator::{self, Channels as Use};
+use imex_config::operator::{self, Channels as Use, Operator};
 use imex_host::channel::{Access, Channel, Channels};
 use imex_host::identify;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::args::MemberArgs;
 use crate::doctor::args::LookArgs;
 use crate::doctor::facts::Told;
-use crate::doctor::gather::{hardware, job_domain, node_name, own_domain};
+use crate::doctor::gather::{hardware, job_domain, names_of_map, node_name, own_domain};
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::output;
@@ -39,6 +39,9 @@ pub(crate) struct Report {
     /// The NVLink partition of its GPUs, if NVML tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fabric: Option<String>,
+    /// What the names of its map stand for here: entry and addresses; entries that are addresses are not among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) names: Vec<(String, String)>,
     /// The channel, as the job's user sees it.
     pub(crate) channel: ChannelSeen,
 }
@@ -97,10 +100,22 @@ pub(super) fn run(args: &MemberArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
         domain_id: job.and_then(|job| job.domain_id.clone()),
         block: job.and_then(|job| job.block.clone()),
         fabric: fabrics.and_then(|fabrics| identify(&fabrics).ok()).map(|fabric| fabric.to_string()),
+        names: stood_for(&look, &operator),
         channel,
     };
     output::json_line(&report, out)?;
     Ok(Exit::Done)
+}
+
+/// What the names of the map stand for. A resolver that says nothing is told as nothing.
+fn stood_for(look: &LookArgs, operator: &Operator) -> Vec<(String, String)> {
+    let names = names_of_map(look, operator).into_iter();
+    names
+        .map(|name| {
+            let addresses = name.addresses.known().map_or(&[][..], Vec::as_slice).iter();
+            (name.entry, addresses.map(ToString::to_string).collect::<Vec<_>>().join(" "))
+        })
+        .collect()
 }
 
 /// The first channel that this user can open, as CUDA takes it; else why not.

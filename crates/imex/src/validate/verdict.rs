@@ -151,10 +151,14 @@ fn names<'r>(part: &Part, reports: &'r Reports) -> BTreeMap<&'r str, &'r str> {
 
 /// What must be equal on all members that tell it.
 type Key = fn(&Report) -> Option<String>;
-const EQUAL: [(Exit, &str, Key); 4] = [
+const EQUAL: [(Exit, &str, Key); 5] = [
     (Exit::Map, "node map", |report| {
         let members = report.table.as_ref()?.members.iter();
         Some(members.map(|member| member.address.as_str()).collect::<Vec<_>>().join(" "))
+    }),
+    (Exit::Map, "meaning of the map's names", |report| {
+        let told = report.names.iter().map(|(name, addresses)| format!("{name} is {addresses}"));
+        Some(told.collect::<Vec<_>>().join(", ")).filter(|told| !told.is_empty())
     }),
     (Exit::Version, "version", |report| Some(report.table.as_ref()?.own_row()?.version.clone())),
     (Exit::JobNodes, "domain id", |report| report.domain_id.clone()),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use crate::program::{imex, redactions, run, transcript};
@@ -132,6 +133,21 @@ fn a_member_of_a_lab_tells_its_own_row() {
     assert_eq!(report["table"]["own"], 1);
     assert_eq!(report["table"]["members"][1]["links"], serde_json::json!(["CONNECTED", "CONNECTED"]));
     assert_eq!(report["channel"]["state"], "not_applicable");
+}
+
+#[test]
+fn a_bus_and_a_daemon_that_say_nothing_do_not_hold_it_up() {
+    let site = Site::new();
+    fs::create_dir_all(site.path("ill/run/dbus")).unwrap();
+    let silent = ["ill/run/dbus/system_bus_socket", "ill/sock"]
+        .map(|name| UnixListener::bind(site.path(name)).unwrap());
+    let said =
+        run(&mut site
+            .command("doctor -q --root DIR/ill -c DIR/ill.toml --slurm-conf DIR/slurm.conf --ask 300ms"));
+    drop(silent);
+    assert_eq!(said.code, 100, "{}", said.err);
+    assert!(said.out.contains("D10 unknown"), "{}", said.out);
+    assert!(said.out.contains("D20 FAIL"), "{}", said.out);
 }
 
 /// Of NVIDIA's service only its command line is used: our control tool under another name stands for it.

@@ -96,7 +96,7 @@ fn owners(root: &Path) -> BTreeMap<String, Process> {
 }
 
 /// What the names among the entries stand for.
-fn names(entries: &[String], ask: Duration) -> Vec<Name> {
+pub(super) fn names(entries: &[String], ask: Duration) -> Vec<Name> {
     let is_name = |entry: &&String| entry.split('%').next().is_some_and(|ip| ip.parse::<IpAddr>().is_err());
     let names: Vec<String> = entries.iter().filter(is_name).take(AT_ONCE).cloned().collect();
     let looked_up = all(names, ask, |name| {

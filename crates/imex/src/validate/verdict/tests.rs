@@ -50,6 +50,9 @@ fn each_fault_has_its_words_and_its_code() {
         (Exit::Channel, "n2: has another channel than others: 7", |reports| {
             of(reports, "n2").channel = ChannelSeen::Open { number: 7 };
         }),
+        (Exit::Map, "n2: has another meaning of the map's names than others: n1 is 127.0.1.1", |reports| {
+            of(reports, "n2").names = vec![("n1".into(), "127.0.1.1".into())];
+        }),
         (Exit::JobNodes, "n3: has another domain id than others: x", |reports| {
             of(reports, "n3").domain_id = Some("x".into());
         }),
@@ -139,6 +142,7 @@ fn domain(nodes: &[&str]) -> Reports {
             domain_id: Some("c.7.0".into()),
             block: None,
             fabric: None,
+            names: vec![("n1".into(), "10.0.0.1".into())],
             channel: ChannelSeen::Open { number: 0 },
         };
         ((*node).to_owned(), Report { domain_id: Some(format!("c.7.0.{}", nodes[0])), ..report })
