@@ -19,6 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use imex_config::{Security, chain};
 use imex_core::{AuthFailure, Hello, NodeId};
 use imex_wire::{Credential, Io};
 use thiserror::Error;
@@ -93,6 +94,27 @@ pub(crate) struct GivenUp {
     pub(crate) peer: Option<NodeId>,
     /// Why.
     pub(crate) why: AuthError,
+}
+
+/// What this machine lacks for a kind of security, and what to do about it.
+pub(crate) fn missing_library(security: &Security) -> Option<(String, String)> {
+    match security {
+        Security::Off | Security::Tls(_) => None,
+        #[cfg(feature = "gssapi")]
+        Security::Gss(_) => {
+            let error = imex_gss::find_library().err()?;
+            Some((chain(&error), error.hint().to_owned()))
+        }
+        #[cfg(not(feature = "gssapi"))]
+        Security::Gss(_) => Some((
+            "this build has no Kerberos".to_owned(),
+            "install a build with the feature gssapi, or choose another mode".to_owned(),
+        )),
+        Security::Munge(munge) => {
+            let error = imex_munge::Munge::load(munge.socket.as_deref()).err()?;
+            Some((chain(&error), error.hint().to_owned()))
+        }
+    }
 }
 
 impl Fence {

@@ -46,7 +46,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use imex_config::{Loaded, Overrides, Security, Strictness, ThisMachine};
+use imex_config::{Loaded, Overrides, Problem, Security, Severity, Strictness, ThisMachine};
 
 use args::Args;
 use exit::Exit;
@@ -100,7 +100,12 @@ pub(crate) fn load(args: &Args) -> Loaded {
 
 /// `--check`: every problem of both files, warnings counted as failures.
 fn check(args: &Args) -> Exit {
-    let loaded = load(args);
+    let mut loaded = load(args);
+    if let Some(settings) = &loaded.settings
+        && let Some((what, hint)) = fence::missing_library(&settings.security)
+    {
+        loaded.problems.push(Problem::new(Severity::Error, &args.config, what).hint(hint));
+    }
     if !loaded.problems.is_empty() {
         say(io::stdout(), &loaded.problems.to_string());
     }

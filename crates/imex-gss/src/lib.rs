@@ -22,6 +22,6 @@ pub mod stream;
 
 pub use error::{AuthError, Blame, Refusal};
 pub use imex_gssapi::{Fault, GssError, LoadError, Protection, Store};
-pub use kerberos::{BLOCKING_CALLS, CALL_DEADLINE, Kerberos, Settings};
+pub use kerberos::{BLOCKING_CALLS, CALL_DEADLINE, Kerberos, Settings, find_library};
 pub use principal::{Expected, Peer, PrincipalError};
 pub use stream::GssStream;
