@@ -22,6 +22,7 @@ use crate::identity::{IdentityError, Parsed};
 use crate::name::PeerName;
 use crate::provider;
 use crate::session::Secured;
+use crate::short::ShortOnly;
 
 /// What is spoken over the connection (RFC 9113, section 3.2): a port that speaks something else is told from one
 /// whose certificate is wrong.
@@ -126,12 +127,12 @@ async fn drain(mut tcp: TcpStream) {
 
 pub(crate) fn verify_clients(authority: Arc<RootCertStore>) -> Arc<dyn ClientCertVerifier> {
     let verifier = WebPkiClientVerifier::builder_with_provider(authority, provider());
-    verifier.build().expect("an authority is read with at least one certificate")
+    Arc::new(ShortOnly(verifier.build().expect("an authority is read with at least one certificate")))
 }
 
 pub(crate) fn verify_servers(authority: Arc<RootCertStore>) -> Arc<dyn ServerCertVerifier> {
     let verifier = WebPkiServerVerifier::builder_with_provider(authority, provider());
-    verifier.build().expect("an authority is read with at least one certificate")
+    Arc::new(ShortOnly(verifier.build().expect("an authority is read with at least one certificate")))
 }
 
 fn server_config(certified: &Arc<CertifiedKey>, clients: Arc<dyn ClientCertVerifier>) -> ServerConfig {

@@ -26,7 +26,15 @@ impl TlsError {
     }
 
     pub(crate) fn of(error: &rustls::Error) -> Self {
-        TlsError { failure: failure_of(error), detail: error.to_string() }
+        TlsError { failure: failure_of(error), detail: detail_of(error) }
+    }
+}
+
+/// The library shows what others object to in the form that is for programmers.
+fn detail_of(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidCertificate(CertificateError::Other(why)) => why.0.to_string(),
+        error => error.to_string(),
     }
 }
 

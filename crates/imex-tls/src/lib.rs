@@ -6,6 +6,8 @@
 //! * [`Session`] is what one connection proved: the far end's certificate, and a value that only its two ends share.
 //! * [`Certificate`] tells people what is in a certificate.
 //!
+//! Chains of strangers are cut [`short`] before anything is spent on them.
+//!
 //! No session is ever resumed: each connection is judged by the authority that is in force when it is made.
 //!
 //! This crate opens no file and no connection, and writes no log.
@@ -18,6 +20,7 @@ pub mod judge;
 pub mod name;
 mod run;
 mod session;
+pub mod short;
 
 pub use certificate::Certificate;
 pub use ends::{Ends, Kind, let_read};
