@@ -12,7 +12,7 @@ mod host;
 mod lost;
 mod network;
 mod rack;
-mod secure;
+mod secure_services;
 mod series;
 mod simulation;
 mod slurm;
@@ -109,7 +109,7 @@ impl Group {
         match self {
             Group::Service => [
                 form::measurements(),
-                secure::measurements(),
+                secure_services::measurements(),
                 lost::measurements(),
                 ctl::measurements(),
                 footprint::measurements(),
