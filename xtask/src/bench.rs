@@ -13,6 +13,7 @@ mod lost;
 mod network;
 mod rack;
 mod secure_services;
+mod secure;
 mod series;
 mod simulation;
 mod slurm;
@@ -113,6 +114,7 @@ impl Group {
                 lost::measurements(),
                 ctl::measurements(),
                 footprint::measurements(),
+                secure::measurements(),
                 simulation::measurements(),
             ]
             .into_iter()
@@ -274,7 +276,7 @@ impl Outcome<'_> {
 
 /// Builds the programs in release form.
 fn build() -> Result<(), TaskError> {
-    Program::cargo().words("build --quiet --release --locked --bin imexd --bin imexctl").run()?;
+    Program::cargo().words("build --quiet --release --locked --bin imex --bin imexd --bin imexctl").run()?;
     Program::cargo().words("build --quiet --release --locked --package imex-wire --example bare_links").run()
 }
 

@@ -57,6 +57,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "imex-lab",
             "imex-sim",
             "imex-slurm",
+            "imex-tls",
             "imex-topology",
             "imex-wire",
         ],
