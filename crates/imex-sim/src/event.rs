@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use imex_core::cause::Unreachable;
+use imex_core::cause::{AuthFailure, Unreachable};
 use imex_core::input::{Answer, DialFailure, StreamId};
 use imex_core::{Action, Hello, Input, PeerMessage, Refusal};
 
@@ -32,6 +32,12 @@ pub(crate) enum Done {
 pub(crate) enum Packet {
     /// The dialler's hello.
     Dial,
+    /// The acceptor wants the dialler to prove who it is.
+    Prove,
+    /// The dialler's proof, with its hello.
+    Proof,
+    /// One of the two does not believe the other; it also ends the stream.
+    Denied(AuthFailure),
     /// The acceptor's hello.
     Welcome,
     /// The acceptor's refusal; it also ends the stream.

@@ -41,19 +41,25 @@ pub struct Config {
     pub quorum: QuorumMode,
     /// How long it waits for a lost peer.
     pub grace: Grace,
-    /// Whether it starts an authentication server.
+    /// Whether its peers must prove who they are, and it to them.
     pub security: bool,
+    /// Which authority its credentials come from, and whose it believes.
+    pub authority: u8,
 }
 
 impl Config {
     /// This configuration with everything that must agree between the members of a domain as it is by default.
     pub fn repaired(self) -> Self {
-        Config { map: MapChoice::Right, token: 0, driver: 0, ..self }
+        Config { map: MapChoice::Right, token: 0, driver: 0, authority: 0, ..self }
     }
 
     /// Whether two daemons with these configurations belong together.
     pub fn agrees_with(&self, other: &Config) -> bool {
-        self.map == other.map && self.token == other.token && self.driver == other.driver
+        self.map == other.map
+            && self.token == other.token
+            && self.driver == other.driver
+            && self.security == other.security
+            && (!self.security || self.authority == other.authority)
     }
 }
 

@@ -49,6 +49,8 @@ pub enum Operation {
     Map(Address, MapChoice),
     /// Puts a host into another domain.
     Token(Address, u8),
+    /// Puts credentials of another authority on a host.
+    Authority(Address, u8),
     /// Installs another driver on a host.
     Driver(Address, u8),
     /// Sets whom a host's daemon waits for.
@@ -107,6 +109,7 @@ impl fmt::Display for Operation {
             Operation::Heal => f.write_str("heal"),
             Operation::Map(a, choice) => write!(f, "map {a} {}", map_word(*choice)),
             Operation::Token(a, token) => write!(f, "token {a} {token}"),
+            Operation::Authority(a, authority) => write!(f, "authority {a} {authority}"),
             Operation::Driver(a, driver) => write!(f, "driver {a} {driver}"),
             Operation::Quorum(a, mode) => write!(f, "quorum {a} {}", quorum_word(*mode)),
             Operation::Grace(a, Grace::Forever) => write!(f, "grace {a} forever"),
@@ -158,6 +161,9 @@ impl FromStr for Operation {
             "stale-notice" => Operation::StaleNotice(words.address()?, words.address()?),
             "heal" => Operation::Heal,
             "map" => Operation::Map(words.address()?, words.map()?),
+            "authority" => {
+                Operation::Authority(words.address()?, words.number("the number of an authority")?)
+            }
             "token" => Operation::Token(words.address()?, words.number("the number of a domain")?),
             "driver" => Operation::Driver(words.address()?, words.number("the number of a driver")?),
             "quorum" => Operation::Quorum(words.address()?, words.quorum()?),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use imex_core::action::CleanUpReason;
-use imex_core::{DomainState, Evidence, Grace, LinkState, NodeId, NodeState, QuorumMode};
+use imex_core::{AuthFailure, Cause, DomainState, Evidence, Grace, LinkState, NodeId, NodeState, QuorumMode};
 use imex_sim::{Address, Config, Cut, MapChoice, Operation, Plan, World};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -386,6 +386,46 @@ fn security_comes_before_any_peer() {
     }
     assert_eq!(world.counts().dials, 0);
     world.check_heals().unwrap();
+}
+
+#[test]
+fn a_domain_whose_members_prove_who_they_are_forms_and_heals_like_any_other() {
+    let mut world = cold(6, |config| config.security = true);
+    start_all(&mut world);
+    world.check_heals().unwrap();
+    for fault in [Operation::Kill(a(2)), Operation::PowerOff(a(4))] {
+        apply(&mut world, fault);
+        world.run_for(SECOND * 4).unwrap();
+    }
+    for host in [2, 4] {
+        apply(&mut world, Operation::Start(a(host)));
+    }
+    world.check_heals().unwrap();
+    settle(&mut world);
+    world.check_quiet().unwrap();
+}
+
+#[test]
+fn credentials_of_another_site_part_one_node_and_putting_them_right_heals_all() {
+    let mut world = cold(5, |config| config.security = true);
+    apply(&mut world, Operation::Authority(a(4), 1));
+    start_all(&mut world);
+    settle(&mut world);
+    world.check_quiet().unwrap();
+    for (from, to) in pairs(4) {
+        assert_eq!(world.link(a(from), n(to)), LinkState::Connected);
+    }
+    for right in 0..4 {
+        assert_eq!(world.link(a(right), n(4)), LinkState::NeverConnected, "no mismatch of maps");
+        let cause = world.machine(a(right)).unwrap().row(world.now())[4].cause.clone();
+        assert_eq!(cause, Some(Cause::Unauthenticated(AuthFailure::OtherAuthority)));
+    }
+    apply(&mut world, Operation::Authority(a(4), 0));
+    apply(&mut world, Operation::Kill(a(4)));
+    apply(&mut world, Operation::Start(a(4)));
+    let took = world.check_heals().unwrap();
+    assert!(took < Duration::from_millis(100), "at once, its hello says it: {took:?}");
+    assert_eq!(world.counts().clean_ups, 0, "nothing ever came from who was not believed");
 }
 
 fn a(number: u16) -> Address {

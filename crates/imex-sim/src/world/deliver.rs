@@ -1,12 +1,13 @@
 //! Packets that arrive.
 
 use imex_core::Input;
-use imex_core::cause::Unreachable;
+use imex_core::cause::{AuthFailure, Unreachable};
 use imex_core::input::{Answer, Closure, DialFailure, Source, StreamId};
 
 use super::World;
 use crate::Address;
 use crate::event::{Event, Packet};
+use crate::host::Config;
 use crate::invariants::Violation;
 use crate::stream::{Side, Stage, StreamKey};
 
@@ -56,7 +57,7 @@ impl World {
         let Some(host) = self.hosts.get(end.address.index()).filter(|host| host.powered) else {
             return Fate::Vanishes;
         };
-        let dial = matches!(packet, Packet::Dial);
+        let dial = matches!(packet, Packet::Dial | Packet::Proof);
         match &host.process {
             None if dial => Fate::Bounces(Unreachable::PortClosed),
             Some(process) if dial || end.open => {
@@ -66,7 +67,9 @@ impl World {
                     Fate::Taken(end.address)
                 }
             }
-            Some(_) | None if matches!(packet, Packet::End(_) | Packet::Refusal(_)) => Fate::Vanishes,
+            Some(_) | None if matches!(packet, Packet::End(_) | Packet::Refusal(_) | Packet::Denied(_)) => {
+                Fate::Vanishes
+            }
             Some(_) | None => Fate::Bounces(Unreachable::Broken),
         }
     }
@@ -76,7 +79,16 @@ impl World {
         let stream = self.streams.get(key);
         let (peer, attempt) = (stream.peer, stream.attempt);
         match packet {
-            Packet::Dial => self.accept(key),
+            Packet::Dial => self.ask_for_proof(key),
+            Packet::Prove => {
+                self.send(key, Side::Acceptor, Packet::Proof);
+                Some(Input::AuthenticationStarted { peer, attempt })
+            }
+            Packet::Proof => self.judge_proof(key),
+            Packet::Denied(why) => {
+                self.close_end(key, Side::Dialler);
+                Some(Input::DialFailed { peer, attempt, why: DialFailure::Unauthenticated(why) })
+            }
             Packet::Welcome => {
                 let acceptor = stream.acceptor;
                 let run = &self.hosts[acceptor.address.index()].runs[acceptor.run as usize];
@@ -99,6 +111,40 @@ impl World {
             }
             Packet::End(why) => Some(self.ended(key, side, why)),
         }
+    }
+
+    /// A dial has arrived. Where both sides want to see a proof it is asked for; where only one does, they cannot talk.
+    fn ask_for_proof(&mut self, key: StreamKey) -> Option<Input> {
+        let (dialler, acceptor) = self.configs(key)?;
+        match (dialler.security, acceptor.security) {
+            (false, false) => self.accept(key),
+            (true, true) => {
+                self.send(key, Side::Dialler, Packet::Prove);
+                None
+            }
+            (true, false) | (false, true) => {
+                self.send(key, Side::Dialler, Packet::Denied(AuthFailure::NotOffered));
+                None
+            }
+        }
+    }
+
+    fn judge_proof(&mut self, key: StreamKey) -> Option<Input> {
+        let (dialler, acceptor) = self.configs(key)?;
+        if dialler.authority == acceptor.authority {
+            return self.accept(key);
+        }
+        self.send(key, Side::Dialler, Packet::Denied(AuthFailure::OtherAuthority));
+        None
+    }
+
+    /// What the two daemons of a stream run with, the dialler's first.
+    fn configs(&self, key: StreamKey) -> Option<(Config, Config)> {
+        let stream = self.streams.get(key);
+        let acceptor = &self.hosts[stream.acceptor.address.index()];
+        let running = acceptor.process.as_ref()?.run;
+        let dialler = &self.hosts[stream.dialler.address.index()].runs[stream.dialler.run as usize];
+        Some((dialler.config, acceptor.runs[running as usize].config))
     }
 
     /// Makes a daemon take in a dial.

@@ -48,6 +48,9 @@ impl World {
                 self.release_held();
             }
             Operation::Map(a, choice) if self.has(a) => self.hosts[a.index()].config.map = choice,
+            Operation::Authority(a, authority) if self.has(a) => {
+                self.hosts[a.index()].config.authority = authority;
+            }
             Operation::Token(a, token) if self.has(a) => self.hosts[a.index()].config.token = token,
             Operation::Driver(a, driver) if self.has(a) => self.hosts[a.index()].config.driver = driver,
             Operation::Quorum(a, mode) if self.has(a) => self.hosts[a.index()].config.quorum = mode,
@@ -67,6 +70,7 @@ impl World {
             | Operation::Sever(..)
             | Operation::StaleNotice(..)
             | Operation::Map(..)
+            | Operation::Authority(..)
             | Operation::Token(..)
             | Operation::Driver(..)
             | Operation::Quorum(..)
