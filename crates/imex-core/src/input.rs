@@ -113,7 +113,8 @@ pub enum Input {
         /// Chosen by the driver.
         ticket: u64,
     },
-    /// Close all dialled streams and dial anew (signal USR1): names are resolved again.
+    /// Dial everybody anew (signal USR1): names are resolved again. Streams that are open stay so until the new ones are
+    /// up: for a while there are two to a peer.
     Redial,
     /// The operator has replaced this node's credentials: tell the members to read theirs anew. They are not dialled by
     /// this; hand in [`Input::Redial`] when they have had the time.

@@ -26,6 +26,8 @@ pub(crate) struct Peer {
     pub(crate) failures: u32,
     /// What the dialled stream does.
     pub(crate) dial: Dial,
+    /// The older dialled stream, which goes on until the newer one is up and the peer knows it.
+    pub(crate) kept: Option<Kept>,
     /// When the grace time ends, if it runs.
     pub(crate) grace: Option<Moment>,
     /// The accepted stream whose far end has yet to show that it read this node's hello.
@@ -51,6 +53,15 @@ pub(crate) enum Dial {
     Asking(Attempt),
     /// Open; the peer was last heard then.
     Open(Moment),
+}
+
+/// A stream that stays in use while its peer is dialled anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Which attempt brought it.
+    pub(crate) attempt: u32,
+    /// When the peer was last heard by it.
+    pub(crate) heard: Moment,
 }
 
 /// An attempt under way.
@@ -117,6 +128,7 @@ impl Peer {
             attempt: 0,
             failures: 0,
             dial: Dial::Waiting(None),
+            kept: None,
             grace: None,
             arriving: None,
             accepted: None,
@@ -126,9 +138,17 @@ impl Peer {
         }
     }
 
-    /// Whether the dialled stream is connected.
+    /// Whether a dialled stream is connected.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.dial, Dial::Open(_))
+        self.open().is_some()
+    }
+
+    /// The dialled stream in use: the newest that is connected.
+    pub(crate) fn open(&self) -> Option<Kept> {
+        match self.dial {
+            Dial::Open(heard) => Some(Kept { attempt: self.attempt, heard }),
+            Dial::Waiting(_) | Dial::Queued(_) | Dial::Asking(_) => self.kept,
+        }
     }
 
     /// Whether any stream connects the two.
@@ -186,8 +206,8 @@ impl Peer {
 
     /// The stream to say something by: the dialled one if it is open, else the accepted one.
     pub(crate) fn stream(&self, peer: NodeId) -> Option<StreamId> {
-        if self.is_open() {
-            return Some(StreamId::Dialled { peer, attempt: self.attempt });
+        if let Some(Kept { attempt, .. }) = self.open() {
+            return Some(StreamId::Dialled { peer, attempt });
         }
         self.accepted.as_ref().map(|accepted| StreamId::Accepted { peer, serial: accepted.serial })
     }

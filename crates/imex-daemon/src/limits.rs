@@ -15,8 +15,9 @@ const OWN: u64 = 24;
 /// where besides those that are served one may wait for a place.
 const CONNECTIONS: u64 = (SPARE_CONNECTIONS + 2 * (command::CONNECTIONS + 1)) as u64;
 
-/// Streams per node of the map: the one this daemon dials and the one it accepts.
-const PER_NODE: u64 = 2;
+/// Streams per node of the map: the one this daemon dials and the one it accepts; and while a domain is dialled anew,
+/// the next of each beside them.
+const PER_NODE: u64 = 4;
 
 /// The descriptors that a daemon needs for a map of `nodes` nodes.
 pub(crate) fn needed(nodes: usize) -> u64 {
@@ -78,8 +79,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_racks_fit_the_usual_soft_limit_and_many_racks_do_not() {
-        assert_eq!(needed(18), 2 * 18 + 32 + 32 + 24);
+    fn two_of_the_largest_racks_fit_the_usual_soft_limit_and_many_racks_do_not() {
+        assert_eq!(needed(18), 4 * 18 + 32 + 32 + 24);
         assert!(needed(144) < 1024 && needed(576) > 1024);
     }
 }

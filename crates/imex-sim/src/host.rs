@@ -139,6 +139,8 @@ pub(crate) struct Process {
     pub(crate) wake: Option<Moment>,
     /// The newest dialled stream to each node.
     pub(crate) dialled: Vec<StreamKey>,
+    /// The one before it, which is in use until the newest is up.
+    pub(crate) kept: Vec<StreamKey>,
     /// Accepted streams by serial.
     pub(crate) accepted: Vec<StreamKey>,
     /// What is known to be true of each peer.

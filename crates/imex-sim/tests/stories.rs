@@ -428,6 +428,23 @@ fn credentials_of_another_site_part_one_node_and_putting_them_right_heals_all() 
     assert_eq!(world.counts().clean_ups, 0, "nothing ever came from who was not believed");
 }
 
+#[test]
+fn a_domain_that_is_dialled_anew_stays_up_throughout() {
+    let mut world = up_with(6, |config| config.security = true);
+    for address in world.addresses() {
+        apply(&mut world, Operation::Redial(address));
+    }
+    for _ in 0..2_000 {
+        world.run_for(Duration::from_micros(100)).unwrap();
+        for address in world.addresses() {
+            assert_eq!(world.machine(address).unwrap().domain().state, DomainState::Up, "{address:?}");
+        }
+    }
+    settle(&mut world);
+    world.check_quiet().unwrap();
+    assert_eq!(world.counts().clean_ups, 0);
+}
+
 fn a(number: u16) -> Address {
     Address::new(number)
 }

@@ -9,7 +9,7 @@ use crate::action::{CleanUpReason, Note};
 use crate::cause::{AuthFailure, Unreachable, Violation};
 use crate::input::{Answer, DialFailure, StreamId};
 use crate::link::{Link, LinkEvent};
-use crate::peer::{Attempt, Dial, Peer, Stage, Urgency};
+use crate::peer::{Attempt, Dial, Kept, Peer, Stage, Urgency};
 use crate::timers::Timer;
 use crate::timing::{Grace, SHOWN_DIFFERENCES};
 use crate::{Action, Cause, Hello, InstanceId, Moment, NodeId, PeerMessage, Refusal};
@@ -46,17 +46,26 @@ impl Machine {
         }
     }
 
-    /// Closes all dialled streams and dials anew. A connected link counts as connected until its new attempt fails.
+    /// Dials everybody anew. A stream that is open stays in use until the new one is up: a domain that is UP stays so.
     pub(super) fn redial(&mut self) {
         for peer in self.setup.map.ids() {
             let entry = &mut self.peers[peer.index()];
-            if entry.is_open() {
-                let stream = StreamId::Dialled { peer, attempt: entry.attempt };
-                self.set_dial(peer, Dial::Waiting(None));
-                self.actions.push_back(Action::Close { stream });
-                self.recount(peer);
+            if let Dial::Open(heard) = entry.dial {
+                let attempt = entry.attempt;
+                entry.failures = 0;
+                self.drop_kept(peer);
+                self.peers[peer.index()].kept = Some(Kept { attempt, heard });
+                self.queue_dial(peer, Urgency::Ordinary);
+            } else {
+                self.dial_next(peer, Urgency::Ordinary);
             }
-            self.dial_next(peer, Urgency::Ordinary);
+        }
+    }
+
+    /// Closes the older stream, if there still is one.
+    pub(super) fn drop_kept(&mut self, peer: NodeId) {
+        if let Some(Kept { attempt, .. }) = self.peers[peer.index()].kept.take() {
+            self.actions.push_back(Action::Close { stream: StreamId::Dialled { peer, attempt } });
         }
     }
 
@@ -257,7 +266,10 @@ impl Machine {
             return;
         }
         entry.cause = Some(Box::new(Cause::ConnectionReset));
-        if let Dial::Open(_) = entry.dial {
+        let is_open = matches!(entry.dial, Dial::Open(_));
+        self.drop_kept(peer);
+        if is_open {
+            let entry = &self.peers[peer.index()];
             let stream = StreamId::Dialled { peer, attempt: entry.attempt };
             self.set_dial(peer, Dial::Waiting(None));
             self.actions.push_back(Action::Close { stream });
@@ -314,6 +326,7 @@ impl Machine {
 
     /// The one way from an attempt or an open link back to waiting.
     fn part(&mut self, peer: NodeId, (event, cause): (LinkEvent, Cause), pace: Pace, now: Moment) {
+        self.drop_kept(peer);
         let entry = &mut self.peers[peer.index()];
         let was_connected = entry.link == Link::Connected;
         let asked = match entry.dial {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Machine;
 use crate::action::Note;
 use crate::input::StreamId;
-use crate::peer::Dial;
+use crate::peer::{Dial, Kept};
 use crate::{Action, Cause, Moment, NodeId, PeerMessage};
 
 /// The beat of one node.
@@ -54,12 +54,23 @@ impl Machine {
 
     fn beat_dialled(&mut self, peer: NodeId, limit: Duration, now: Moment) {
         let entry = &self.peers[peer.index()];
-        let Dial::Open(heard) = entry.dial else { return };
-        let stream = StreamId::Dialled { peer, attempt: entry.attempt };
+        let newest_is_open = matches!(entry.dial, Dial::Open(_));
+        let Some(Kept { attempt, heard }) = entry.open() else { return };
+        let stream = StreamId::Dialled { peer, attempt };
         if now.since(heard.max(self.heartbeat.amnesty)) > limit {
-            self.actions.push_back(Action::Close { stream });
-            self.lose(peer, Cause::Silent, now);
+            if newest_is_open {
+                self.actions.push_back(Action::Close { stream });
+                self.lose(peer, Cause::Silent, now);
+            } else {
+                // Whether the peer is lost is found by the attempt under way.
+                self.drop_kept(peer);
+                self.recount(peer);
+            }
         } else {
+            if newest_is_open {
+                // By now the peer knows the newer one, or never will.
+                self.drop_kept(peer);
+            }
             let message = PeerMessage::Ping(self.heartbeat.number);
             self.actions.push_back(Action::Send { stream, message });
         }

@@ -5,7 +5,7 @@ use crate::action::{CleanUpReason, Note};
 use crate::cause::Unreachable;
 use crate::input::{Closure, DialFailure, StreamId};
 use crate::message::Report;
-use crate::peer::Dial;
+use crate::peer::{Dial, Kept};
 use crate::{Action, Cause, InstanceId, Moment, NodeId, NodeState, PeerMessage};
 
 /// What a stream is to this node.
@@ -46,6 +46,13 @@ impl Machine {
     pub(super) fn handle_closed(&mut self, stream: StreamId, why: Closure, now: Moment) {
         let peer = stream.peer();
         match (self.place(stream), stream) {
+            (Place::InUse, StreamId::Dialled { attempt, .. })
+                if is(self.peers[peer.index()].kept, attempt) =>
+            {
+                // Its successor is up, or is being dialled and will tell.
+                self.peers[peer.index()].kept = None;
+                self.recount(peer);
+            }
             (Place::InUse, StreamId::Dialled { .. }) => self.lose(peer, self.cause_of_end(peer, why), now),
             (Place::InUse, StreamId::Accepted { .. }) => {
                 self.peers[peer.index()].accepted = None;
@@ -158,7 +165,10 @@ impl Machine {
     fn hear(&mut self, stream: StreamId, now: Moment) {
         let entry = &mut self.peers[stream.peer().index()];
         match stream {
-            StreamId::Dialled { .. } => entry.dial = Dial::Open(now),
+            StreamId::Dialled { attempt, .. } => match &mut entry.kept {
+                Some(kept) if kept.attempt == attempt => kept.heard = now,
+                Some(_) | None => entry.dial = Dial::Open(now),
+            },
             StreamId::Accepted { .. } => {
                 if let Some(accepted) = &mut entry.accepted {
                     accepted.heard = now;
@@ -172,7 +182,8 @@ impl Machine {
             return Place::Gone;
         };
         match stream {
-            StreamId::Dialled { attempt, .. } if entry.is_open() && entry.attempt == attempt => Place::InUse,
+            StreamId::Dialled { attempt, .. } if is(entry.open(), attempt) => Place::InUse,
+            StreamId::Dialled { attempt, .. } if is(entry.kept, attempt) => Place::InUse,
             StreamId::Dialled { .. } => Place::Gone,
             StreamId::Accepted { serial, .. } => {
                 if entry.accepted.as_ref().is_some_and(|accepted| accepted.serial == serial) {
@@ -185,4 +196,8 @@ impl Machine {
             }
         }
     }
+}
+
+fn is(stream: Option<Kept>, attempt: u32) -> bool {
+    stream.is_some_and(|stream| stream.attempt == attempt)
 }

@@ -19,7 +19,8 @@ use super::{Arrival, Outlet, PeerEvent};
 use crate::fence::{AuthError, Fence, Session};
 use crate::stats::Counter;
 
-/// How many accepted connections there may be besides one per node of the map: restarted peers whose old connection
+/// How many accepted connections there may be besides two per node of the map (a peer that dials anew keeps its older
+/// one until the newer is up): restarted peers whose old connection
 /// is not yet gone, and strangers. One more is closed at once; a peer tries again.
 pub(crate) const SPARE_CONNECTIONS: usize = 32;
 
@@ -69,7 +70,7 @@ impl Door {
         Door {
             listener,
             reception: Arc::new(reception),
-            places: Arc::new(Semaphore::new(nodes + SPARE_CONNECTIONS)),
+            places: Arc::new(Semaphore::new(2 * nodes + SPARE_CONNECTIONS)),
             lobby: Lobby::default(),
             serial: 0,
         }

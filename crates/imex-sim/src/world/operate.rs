@@ -109,6 +109,7 @@ impl World {
             inbox: VecDeque::new(),
             wake: None,
             dialled: vec![StreamKey::NONE; len],
+            kept: vec![StreamKey::NONE; len],
             accepted: Vec::new(),
             pairs: vec![Pair::default(); len],
             sees_up: false,
@@ -234,7 +235,7 @@ impl World {
             };
             let open =
                 |key: &&StreamKey| **key != StreamKey::NONE && self.streams.get(**key).acceptor.address == to;
-            for key in process.dialled.iter().filter(open).copied().collect::<Vec<_>>() {
+            for key in process.dialled.iter().chain(&process.kept).filter(open).copied().collect::<Vec<_>>() {
                 for toward in [Side::Dialler, Side::Acceptor] {
                     self.launch(key, toward, Packet::End(why), crate::network::Wire::default());
                 }

@@ -90,9 +90,16 @@ impl World {
             let detail = format!("dialled node {peer}, which its map does not have");
             return Err(self.violation(Invariant::StreamsAreKept, address, detail));
         };
-        if process.dialled[peer.index()] != StreamKey::NONE {
-            let detail = format!("dialled node {peer} while it held a dialled stream to it");
-            return Err(self.violation(Invariant::StreamsAreKept, address, detail));
+        let held = process.dialled[peer.index()];
+        if held != StreamKey::NONE {
+            // A peer that is dialled anew is so beside one stream that is up, and no more.
+            let anew = self.streams.get(held).stage == Stage::Established
+                && process.kept[peer.index()] == StreamKey::NONE;
+            if !anew {
+                let detail = format!("dialled node {peer} while it held a dialled stream to it");
+                return Err(self.violation(Invariant::StreamsAreKept, address, detail));
+            }
+            process.kept[peer.index()] = held;
         }
         let end = |address, run, open| End { address, run, open, latest: self.now };
         let key = self.streams.add(Stream {
@@ -148,8 +155,10 @@ impl World {
         let process = self.hosts[address.index()].process.as_ref()?;
         match id {
             StreamId::Dialled { peer, attempt } => {
-                let key = *process.dialled.get(peer.index()).filter(|key| **key != StreamKey::NONE)?;
-                (self.streams.get(key).attempt == attempt).then_some((key, Side::Dialler))
+                let keys = [process.dialled.get(peer.index()), process.kept.get(peer.index())];
+                let mut keys = keys.into_iter().flatten().filter(|key| **key != StreamKey::NONE);
+                let key = keys.find(|key| self.streams.get(**key).attempt == attempt)?;
+                Some((*key, Side::Dialler))
             }
             StreamId::Accepted { peer, serial } => {
                 let key = *process.accepted.get(serial as usize).filter(|key| **key != StreamKey::NONE)?;
@@ -186,6 +195,7 @@ impl World {
             return;
         };
         let name = match side {
+            Side::Dialler if process.kept[peer.index()] == key => &mut process.kept[peer.index()],
             Side::Dialler => &mut process.dialled[peer.index()],
             Side::Acceptor => &mut process.accepted[serial as usize],
         };
@@ -197,7 +207,7 @@ impl World {
         let Some(process) = self.hosts[address.index()].process.as_mut() else {
             return;
         };
-        let dialled = process.dialled.iter().map(|key| (*key, Side::Dialler));
+        let dialled = process.dialled.iter().chain(&process.kept).map(|key| (*key, Side::Dialler));
         let accepted = process.accepted.iter().map(|key| (*key, Side::Acceptor));
         let open: Vec<_> = dialled.chain(accepted).filter(|(key, _)| *key != StreamKey::NONE).collect();
         let inbox = std::mem::take(&mut process.inbox);

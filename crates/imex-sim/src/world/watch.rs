@@ -309,10 +309,11 @@ fn check_quorum(process: &Process, run: &Run, streams: &Streams) -> Result<(), S
     if !waits && !passed {
         return Ok(());
     }
-    // A link that is dialled anew still shows C, but nobody is met by a stream that is not open.
+    // A link that is dialled anew is met by its older stream, as long as that is open.
     let open = |key: StreamKey| key != StreamKey::NONE && streams.get(key).stage == Stage::Established;
     let met = |node: NodeId| {
-        let up = process.machine.link(node) == LinkState::Connected && open(process.dialled[node.index()]);
+        let (newest, kept) = (process.dialled[node.index()], process.kept[node.index()]);
+        let up = process.machine.link(node) == LinkState::Connected && (open(newest) || open(kept));
         up && process.machine.admitted_instance(node).is_some()
     };
     let missing = match run.config.quorum {

@@ -183,6 +183,53 @@ fn an_own_pause_is_not_held_against_the_peers() {
 }
 
 #[test]
+fn a_redial_uses_the_old_stream_until_the_new_one_is_up_and_then_lets_go_of_it() {
+    let mut bench = BenchNode::up(|_| {});
+    let old = bench.dialled(1);
+    bench.put(Input::Redial);
+    let close = Action::Close { stream: old };
+    assert!(!bench.actions().contains(&close), "make before break");
+    bench.say(old, report(2, NodeState::Ready, 1));
+    assert_eq!(bench.machine.domain().complete, 2, "what comes by the old stream counts");
+    bench.put(Input::TableAsked { ticket: 1 });
+    let question = |action: &Action| matches!(action, Action::Send { stream, message: PeerMessage::RowRequest { .. } } if *stream == old);
+    assert!(bench.actions().iter().any(question), "and it is used");
+    bench.answer(1, 10);
+    assert_eq!(bench.letters(), "C C C");
+    let new = bench.dialled(1);
+    assert_ne!(new, old);
+    bench.put(Input::Closed { stream: old, why: Closure::Reset });
+    assert_eq!(bench.letters(), "C C C", "the peer has let go of the old one first");
+    bench.put(Input::Closed { stream: new, why: Closure::Reset });
+    assert_eq!(bench.letters(), "C R C");
+}
+
+#[test]
+fn an_old_stream_that_the_peer_does_not_let_go_of_is_closed_at_the_next_beat() {
+    let mut bench = BenchNode::up(|_| {});
+    let old = bench.dialled(1);
+    bench.put(Input::Redial);
+    for (peer, instance) in [(0, 100), (1, 10), (2, 20)] {
+        bench.answer(peer, instance);
+    }
+    bench.actions();
+    bench.pass(Duration::from_secs(1));
+    assert!(bench.actions().contains(&Action::Close { stream: old }));
+    assert_eq!(bench.letters(), "C C C");
+}
+
+#[test]
+fn an_old_stream_that_breaks_while_its_peer_is_dialled_anew_loses_nothing_yet() {
+    let mut bench = BenchNode::up(|_| {});
+    let old = bench.dialled(1);
+    bench.put(Input::Redial);
+    bench.put(Input::Closed { stream: old, why: Closure::Reset });
+    assert_eq!(bench.letters(), "C C C");
+    bench.fail_dial(1);
+    assert_eq!(bench.letters(), "C R C");
+}
+
+#[test]
 fn a_redial_keeps_the_link_until_the_new_attempt_has_failed() {
     let mut bench = BenchNode::up(|setup| setup.timing.grace = Grace::For(Duration::ZERO));
     bench.put(Input::Redial);
