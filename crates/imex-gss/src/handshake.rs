@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use imex_gssapi::{Context, Initiation};
+use imex_gssapi::Context;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
 use crate::error::{AuthError, Blame, Refusal};
 use crate::frame::{self, FrameError, HEADER, Header, Kind, PREFACE};
-use crate::kerberos::{Kerberos, TurnedAway};
+use crate::kerberos::{Begun, Kerberos, TurnedAway};
 use crate::principal::Peer;
 use crate::stream::{GssStream, Role};
 
@@ -24,15 +24,15 @@ impl Kerberos {
     where
         I: AsyncRead + AsyncWrite + Send + Unpin,
     {
-        let (initiation, token) = self.begin(host).await?;
+        let (begun, token) = self.begin(host).await?;
         let mut first = frame::preface(self.settings().protection).to_vec();
         first.extend(framed(Kind::Token, &token)?);
         io.write_all(&first).await?;
         io.flush().await?;
         let (header, body) = read_frame(&mut io).await?;
         let context = match header.kind {
-            Kind::Token => self.finish(initiation, body).await?,
-            Kind::Refusal => return Err(self.refusal(initiation, &body).await),
+            Kind::Token => self.finish(begun, body).await?,
+            Kind::Refusal => return Err(self.refusal(begun, &body).await),
             Kind::Record => return Err(FrameError::Unexpected { found: header.kind }.into()),
         };
         let peer = Peer::new(context.target(), context.source());
@@ -79,12 +79,12 @@ impl Kerberos {
 
     /// Why the acceptor refused: its token says it in Kerberos's own words, if there is one. It is not protected, and
     /// serves for nothing but a message.
-    async fn refusal(&self, initiation: Initiation, body: &[u8]) -> AuthError {
+    async fn refusal(&self, begun: Begun, body: &[u8]) -> AuthError {
         let (reason, token) = frame::split_refusal(body);
         if token.is_empty() {
             return AuthError::Refused(reason);
         }
-        let context: Result<Context, AuthError> = self.finish(initiation, token.to_owned()).await;
+        let context: Result<Context, AuthError> = self.finish(begun, token.to_owned()).await;
         context.err().unwrap_or(AuthError::Refused(reason))
     }
 }

@@ -31,6 +31,10 @@ pub const BLOCKING_CALLS: usize = ASKING_CALLS + ANSWERING_CALLS;
 /// dial 2 s, and this is less, so that what failed has a name. The call itself goes on, and its ticket is kept.
 pub const CALL_DEADLINE: Duration = Duration::from_millis(1500);
 
+/// How often tickets are thrown away at most because a peer cannot read its one: often enough for whoever has just
+/// exported a key, seldom enough that a peer that refuses every ticket costs the KDC little.
+const DROP_INTERVAL: Duration = Duration::from_secs(5);
+
 /// A future of this crate, for those who keep one.
 pub(crate) type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -73,8 +77,24 @@ struct Inner {
     settings: Settings,
     asking: Arc<Semaphore>,
     answering: Arc<Semaphore>,
-    generation: AtomicU64,
+    /// The tickets in use; `None` where the environment names a cache, which is not this daemon's to empty.
+    tickets: Option<Mutex<Arc<Tickets>>>,
     memory: Mutex<Memory>,
+}
+
+/// A cache of tickets in this process's memory, away from those that a person got on this machine. It is emptied when
+/// nobody uses it any more: calls that are under way when new tickets are wanted may still use the old ones.
+#[derive(Debug)]
+struct Tickets {
+    gssapi: Gssapi,
+    name: String,
+}
+
+/// A context that waits for the acceptor's answer, and the tickets that it was begun with.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    initiation: Initiation,
+    tickets: Option<Arc<Tickets>>,
 }
 
 /// What is not asked for again.
@@ -97,12 +117,14 @@ impl Kerberos {
     /// Loads the library. Asks nobody yet.
     pub fn load(settings: Settings) -> Result<Self, LoadError> {
         let gssapi = Gssapi::load()?;
+        let own = settings.store.ticket_cache.is_none();
+        let tickets = own.then(|| Mutex::new(Tickets::new(&gssapi)));
         Ok(Kerberos(Arc::new(Inner {
             gssapi,
             settings,
             asking: Arc::new(Semaphore::new(ASKING_CALLS)),
             answering: Arc::new(Semaphore::new(ANSWERING_CALLS)),
-            generation: AtomicU64::new(0),
+            tickets,
             memory: Mutex::default(),
         })))
     }
@@ -114,8 +136,8 @@ impl Kerberos {
 
     /// Forgets tickets, failures and names, so that key tables are read and the KDC is asked anew.
     pub fn forget(&self) {
-        self.0.generation.fetch_add(1, Ordering::Relaxed);
         *self.memory() = Memory::default();
+        self.0.renew_tickets();
     }
 
     /// Looks whether this machine can show itself and see others, as both kinds of link need: the own key is there, and
@@ -124,7 +146,7 @@ impl Kerberos {
         let inner = Arc::clone(&self.0);
         self.answer_call(move || inner.acceptor().map(drop)).await?;
         let inner = Arc::clone(&self.0);
-        let checked = self.ask_call(move || inner.initiator().map(drop)).await;
+        let checked = self.ask_call(move || inner.initiator(inner.tickets().as_deref()).map(drop)).await;
         self.remember(checked)
     }
 
@@ -140,7 +162,7 @@ impl Kerberos {
     }
 
     /// Begins a context to the service on a host.
-    pub(crate) fn begin(&self, host: &str) -> Pending<Result<(Initiation, Vec<u8>), AuthError>> {
+    pub(crate) fn begin(&self, host: &str) -> Pending<Result<(Begun, Vec<u8>), AuthError>> {
         let (this, host) = (self.clone(), host.to_owned());
         Box::pin(async move {
             if let Some((until, error)) = &this.memory().failed
@@ -155,15 +177,17 @@ impl Kerberos {
     }
 
     /// Ends it with the acceptor's answer.
-    pub(crate) fn finish(
-        &self,
-        initiation: Initiation,
-        token: Vec<u8>,
-    ) -> Pending<Result<Context, AuthError>> {
+    pub(crate) fn finish(&self, begun: Begun, token: Vec<u8>) -> Pending<Result<Context, AuthError>> {
         let this = self.clone();
         Box::pin(async move {
-            let finished =
-                this.answer_call(move || initiation.finish(&token).map_err(AuthError::Answer)).await;
+            let finished = this
+                .answer_call(move || {
+                    let Begun { initiation, tickets } = begun;
+                    let finished = initiation.finish(&token).map_err(AuthError::Answer);
+                    drop(tickets);
+                    finished
+                })
+                .await;
             this.drop_stale_tickets(&finished);
             finished
         })
@@ -180,17 +204,17 @@ impl Kerberos {
     }
 
     /// An acceptor that cannot read a ticket may have got a new key since: the next attempt asks the KDC for new tickets.
-    /// At most once per retry interval, so that a peer that refuses all of them costs the KDC little.
+    /// At most once per [`DROP_INTERVAL`].
     fn drop_stale_tickets<T>(&self, finished: &Result<T, AuthError>) {
         let Err(AuthError::Answer(error)) = finished else { return };
         let now = Instant::now();
         let mut memory = self.memory();
-        let soon = memory.dropped.is_some_and(|dropped| now < dropped + self.0.settings.retry_interval);
+        let soon = memory.dropped.is_some_and(|dropped| now < dropped + DROP_INTERVAL);
         if soon || !matches!(error.fault(), Fault::WrongKey | Fault::NoKey | Fault::Expired) {
             return;
         }
         memory.dropped = Some(now);
-        self.0.generation.fetch_add(1, Ordering::Relaxed);
+        self.0.renew_tickets();
     }
 
     async fn ask_call<T: Send + 'static>(
@@ -216,7 +240,7 @@ impl Kerberos {
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.0.memory.lock().expect("no holder of the lock panics")
+        lock(&self.0.memory)
     }
 }
 
@@ -243,17 +267,20 @@ async fn run<T: Send + 'static>(
 
 /// What blocks.
 impl Inner {
-    fn begin(&self, host: &str) -> Result<(Initiation, Vec<u8>), AuthError> {
+    fn begin(&self, host: &str) -> Result<(Begun, Vec<u8>), AuthError> {
+        let tickets = self.tickets();
         let target = self.name(host);
         let ticket = |source| AuthError::Ticket { target: target.clone(), source };
-        let credential = self.initiator()?;
+        let credential = self.initiator(tickets.as_deref())?;
         // Named with its realm: a KDC must not choose another one for it.
         let own = credential.principal().map_err(ticket)?;
         let expected = self.expected(host)?.principal(&own);
         let name = self.gssapi.principal(&expected).map_err(ticket)?;
         let protection = self.settings.protection;
         let binding = frame::preface(protection);
-        self.gssapi.initiate(credential, name, protection, &binding).map_err(ticket)
+        let (initiation, token) =
+            self.gssapi.initiate(credential, name, protection, &binding).map_err(ticket)?;
+        Ok((Begun { initiation, tickets }, token))
     }
 
     fn answer(&self, token: &[u8]) -> Answered {
@@ -270,11 +297,15 @@ impl Inner {
         name().map(Expected::new).map_err(failed)
     }
 
-    fn initiator(&self) -> Result<imex_gssapi::Credential, AuthError> {
+    fn initiator(&self, tickets: Option<&Tickets>) -> Result<imex_gssapi::Credential, AuthError> {
         let own = self.name(&self.settings.host);
         let failed = |source| AuthError::Ticket { target: own.clone(), source };
         let name = self.gssapi.service(&self.settings.service, &self.settings.host).map_err(failed)?;
-        self.gssapi.acquire(&name, Usage::Initiate, &self.store()).map_err(failed)
+        let mut store = self.settings.store.clone();
+        if let Some(tickets) = tickets {
+            store.ticket_cache = Some(tickets.name.clone());
+        }
+        self.gssapi.acquire(&name, Usage::Initiate, &store).map_err(failed)
     }
 
     fn acceptor(&self) -> Result<imex_gssapi::Credential, AuthError> {
@@ -284,15 +315,38 @@ impl Inner {
         self.gssapi.acquire(&name, Usage::Accept, &self.settings.store).map_err(failed)
     }
 
-    /// Tickets are kept in memory, away from those that a person got on this machine; each generation of them apart.
-    fn store(&self) -> Store {
-        let generation = self.generation.load(Ordering::Relaxed);
-        let own = || format!("MEMORY:imexd-{}-{generation}", self.settings.host);
-        let ticket_cache = self.settings.store.ticket_cache.clone().or_else(|| Some(own()));
-        Store { ticket_cache, ..self.settings.store.clone() }
+    fn tickets(&self) -> Option<Arc<Tickets>> {
+        self.tickets.as_ref().map(|tickets| Arc::clone(&lock(tickets)))
+    }
+
+    /// From now on tickets are got anew.
+    fn renew_tickets(&self) {
+        if let Some(tickets) = &self.tickets {
+            *lock(tickets) = Tickets::new(&self.gssapi);
+        }
     }
 
     fn name(&self, host: &str) -> String {
         format!("{}@{host}", self.settings.service)
     }
+}
+
+impl Tickets {
+    fn new(gssapi: &Gssapi) -> Arc<Self> {
+        /// Counts the caches of this process, so that each has a name of its own.
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Tickets { gssapi: gssapi.clone(), name: format!("MEMORY:imexd-{number}") })
+    }
+}
+
+impl Drop for Tickets {
+    fn drop(&mut self) {
+        self.gssapi.destroy_cache(&self.name);
+    }
+}
+
+// Held only to copy or replace what is in it, never across a wait.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no holder of the lock panics")
 }

@@ -3,11 +3,11 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use imex_gssapi::{Context, Initiation};
+use imex_gssapi::Context;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::AuthError;
-use crate::kerberos::{Answered, Pending};
+use crate::kerberos::{Answered, Begun, Pending};
 
 /// The least time between two renewals of one stream, so that a lifetime of a second is no busy loop.
 const LEAST: Duration = Duration::from_millis(250);
@@ -44,9 +44,9 @@ pub(crate) enum Renewal {
     /// Not begun; an initiator begins at this time.
     Idle(Option<Pin<Box<Sleep>>>),
     /// The initiator gets a ticket.
-    Beginning(Pending<Result<(Initiation, Vec<u8>), AuthError>>),
+    Beginning(Pending<Result<(Begun, Vec<u8>), AuthError>>),
     /// The initiator waits for the acceptor's answer.
-    Asked(Box<Initiation>, Pin<Box<Sleep>>),
+    Asked(Box<Begun>, Pin<Box<Sleep>>),
     /// The initiator checks the answer. What comes meanwhile is in a context that it does not have yet.
     Finishing(Pending<Result<Context, AuthError>>),
     /// The acceptor checks a token.

@@ -21,14 +21,14 @@ use std::task::{Context as Task, Poll, Waker, ready};
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
-use imex_gssapi::{Accepted, Context, GssError, Initiation};
+use imex_gssapi::{Accepted, Context, GssError};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
 use crate::error::{AuthError, Refusal};
 use crate::frame::{FrameError, HEADER, Header, Kind, MAX_RECORD, Purpose};
-use crate::kerberos::{Answered, Kerberos, TurnedAway};
+use crate::kerberos::{Answered, Begun, Kerberos, TurnedAway};
 use crate::principal::Peer;
 use crate::records::Records;
 use crate::renewal::{ANSWER_DEADLINE, Plan, Renewal, TOO_OFTEN, alarm};
@@ -187,11 +187,11 @@ impl<I> GssStream<I> {
         };
     }
 
-    fn ask(&mut self, begun: Result<(Initiation, Vec<u8>), AuthError>) -> Result<(), StreamError> {
+    fn ask(&mut self, begun: Result<(Begun, Vec<u8>), AuthError>) -> Result<(), StreamError> {
         match begun {
-            Ok((initiation, token)) => {
+            Ok((begun, token)) => {
                 self.records.protect(Purpose::Renew, &token, &mut self.outgoing)?;
-                self.renewal = Renewal::Asked(Box::new(initiation), alarm(ANSWER_DEADLINE));
+                self.renewal = Renewal::Asked(Box::new(begun), alarm(ANSWER_DEADLINE));
             }
             Err(error) => self.fail(&error),
         }
@@ -280,9 +280,9 @@ impl<I> GssStream<I> {
             }
             Purpose::Renewed | Purpose::NotRenewed => {
                 let asked = std::mem::replace(&mut self.renewal, Renewal::Idle(None));
-                let Renewal::Asked(initiation, _) = asked else { return Err(unexpected()) };
+                let Renewal::Asked(begun, _) = asked else { return Err(unexpected()) };
                 if purpose == Purpose::Renewed {
-                    self.renewal = Renewal::Finishing(self.kerberos.finish(*initiation, payload));
+                    self.renewal = Renewal::Finishing(self.kerberos.finish(*begun, payload));
                 } else {
                     let reason = payload.first().copied().unwrap_or_default();
                     self.fail(&AuthError::Refused(Refusal::from_number(reason)));

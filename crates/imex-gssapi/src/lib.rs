@@ -10,6 +10,7 @@
 //! All `unsafe` code for Kerberos is in this crate.
 
 mod buffer;
+mod cache;
 mod context;
 mod credential;
 mod failure;

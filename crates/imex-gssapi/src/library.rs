@@ -6,6 +6,7 @@ use std::sync::Arc;
 use libloading::Library;
 use thiserror::Error;
 
+use crate::cache::Caches;
 use crate::raw::{
     Buffer, ChannelBindings, ContextHandle, CredentialHandle, KeyValueSet, NameHandle, Oid, OidSet,
 };
@@ -17,16 +18,17 @@ pub const LIBRARY: &str = "libgssapi_krb5.so.2";
 #[derive(Clone, Debug)]
 pub struct Gssapi {
     pub(crate) api: Arc<Api>,
+    caches: Arc<Caches>,
 }
 
 /// Why Kerberos cannot be used on this machine.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The library is not there, or cannot be loaded.
+    /// The library, or one that it needs, is not there or cannot be loaded.
     #[error("load {LIBRARY}")]
     Library(#[source] libloading::Error),
     /// It lacks a function: it is older than MIT Kerberos 1.11, or is another implementation.
-    #[error("find {function} in {LIBRARY}")]
+    #[error("find {function} in {LIBRARY} or what it needs")]
     Function {
         /// The function.
         function: &'static str,
@@ -112,7 +114,12 @@ impl Gssapi {
         let library = unsafe { Library::new(LIBRARY) }.map_err(LoadError::Library)?;
         // SAFETY: the ABI name says that it is MIT's implementation.
         let api = unsafe { Api::find(library) }?;
-        Ok(Gssapi { api: Arc::new(api) })
+        Ok(Gssapi { api: Arc::new(api), caches: Arc::new(Caches::load()?) })
+    }
+
+    /// Throws the tickets of a cache away, such as `MEMORY:name`. Credentials that were made from it go on as they are.
+    pub fn destroy_cache(&self, name: &str) {
+        self.caches.destroy(name);
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use imex_gss::{Protection, Settings};
+use imex_gss::{Fault, Protection, Settings, Store};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::story::{echo, host, link, load, tell};
+use super::story::{echo, failure, host, link, load, meet, tell};
 
 const LONG: Duration = Duration::from_secs(36_000);
 
@@ -57,5 +57,26 @@ fn what_is_private_cannot_be_read_on_the_wire_and_what_is_only_intact_can() {
             let found = seen[..length].windows(secret.len()).any(|window| window == secret);
             assert_eq!(found, readable, "{protection:?}");
         }
+    });
+}
+
+#[test]
+fn a_node_that_is_told_to_forget_asks_the_kdc_again_and_keeps_nothing_of_before() {
+    tell(LONG, |mut realm| async move {
+        // The first cache of this process is number 0.
+        let (two, three) = (load(realm.node(2)), load(realm.node(3)));
+        link(&two, &three).await;
+        realm.kdc.stop();
+        // With the tickets that it has, no KDC is needed.
+        link(&two, &three).await;
+        two.forget();
+        let (near, _) = meet(&two, &three).await;
+        assert_eq!(failure(near).fault(), Some(Fault::KdcUnreachable));
+        // The cache of before is gone: whoever names it finds no ticket in it.
+        let cache = Some("MEMORY:imexd-0".to_owned());
+        let nothing = Some("FILE:/nonexistent/keytab".to_owned());
+        let store = Store { ticket_cache: cache, client_key_table: nothing, ..realm.node(2).store };
+        let (near, _) = meet(&load(Settings { store, ..realm.node(2) }), &three).await;
+        assert!(matches!(failure(near).fault(), Some(Fault::NoCredential | Fault::NoKey)));
     });
 }
