@@ -51,6 +51,7 @@ fn both_spellings_of_nogpu_start_a_node() {
     node.stop();
 }
 
+#[cfg(not(feature = "gssapi"))]
 #[test]
 fn security_that_is_not_built_is_refused_and_never_left_out() {
     let rack = Rack::new(1);
