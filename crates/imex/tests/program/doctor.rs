@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -66,11 +67,15 @@ fn machines_are_examined_as_recorded() {
 fn a_planted_secret_is_not_in_the_bundle_and_what_helps_is() {
     let site = Site::new();
     let file = site.path("bundle.tar.gz");
+    // Somebody else has laid a file there that all may read.
+    fs::write(&file, "").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
     let words = "doctor --root DIR/ill -c DIR/ill.toml --slurm-conf DIR/slurm.conf --ask 500ms --bundle";
     let said = run(site.command(words).arg(&file));
     assert_eq!(said.code, 100, "{}{}", said.out, said.err);
     let mut all = String::new();
     let bytes = fs::read(&file).unwrap();
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let unpacked = flate2::read::GzDecoder::new(bytes.as_slice());
     let mut archive = tar::Archive::new(unpacked);
     for entry in archive.entries().unwrap() {
@@ -91,6 +96,9 @@ fn a_planted_secret_is_not_in_the_bundle_and_what_helps_is() {
         "job 7 failed",
         "D31",
         "PrologFlags=Alloc",
+        "map_digest\": \"d0d0",
+        "of a hostile name",
+        "omitted.txt",
     ] {
         assert!(all.contains(helpful), "{helpful} is not in the bundle");
     }
@@ -177,8 +185,22 @@ fn a_member_is_asked_through_the_command_line_where_the_provider_is_nvidia() {
 }
 
 /// What must not leave the machine.
-const SECRETS: [&str; 5] =
-    ["hunter2hunter2", "MIIEvQIBADANBg", "s3cr3t-t0ken", "AwQFAAC8nDrfc", "storagepass1"];
+const SECRETS: [&str; 14] = [
+    "hunter2hunter2",
+    "MIIEvQIBADANBg",
+    "s3cr3t-t0ken",
+    "AwQFAAC8nDrfc",
+    "storagepass1",
+    "dXNlcjpwYXNzd29yZA",
+    "horse battery",
+    "two words",
+    "c2lnbmF0dXJl",
+    "urlpassword",
+    "optionpass",
+    "said-in-json",
+    "after-quote",
+    "of a reason",
+];
 
 /// Machines made of files.
 struct Site {
@@ -230,16 +252,22 @@ impl Site {
                 "ill/stats",
                 "Performance statistics for last 30 seconds  : {\n \"SinceStart\": { \"RefusedMap\": \"3\" }\n}\n",
             ),
-            ("ill/logs/7.log", "job 7 failed, api_token=s3cr3t-t0ken\n"),
+            (
+                "ill/logs/job-7.log",
+                "job 7 failed, api_token=s3cr3t-t0ken\nAuthorization: Basic dXNlcjpwYXNzd29yZA==\n\
+                 passphrase = correct horse battery\nSLURM_JWT=eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl\n\
+                 GET https://user:urlpassword@192.0.2.9/\nran x --password optionpass\n",
+            ),
+            ("ill/logs/a\nname.log", "of a hostile name\n"),
             ("ill/run/leases/6.0.lease", ""),
             (
                 "ill/state/domain.json",
-                r#"{"schema_version":1,"job":7,"run":"0","boot_id":"99999999-2222-3333-4444-555555555555","stage":"up",
+                r#"{"schema_version":1,"job":7,"run":"0","boot_id":"99999999-2222-3333-4444-555555555555","stage":"up","reason":"passphrase = of a reason",
                     "members":[{"node":"n1","address":"192.0.2.1"},{"node":"n3","address":"192.0.2.3"}]}"#,
             ),
             (
                 "ill/state/records/20261130T120000.000Z-7-prolog.json",
-                r#"{"kind":"prolog","time":"2026-11-30T12:00:00Z","job":7,"result":{"ending":"failed","exit_code":70,"message":"n3 is at fault"}}"#,
+                r#"{"kind":"prolog","time":"2026-11-30T12:00:00Z","job":7,"result":{"ending":"failed","exit_code":77,"message":"n3 is at fault"},"token":"ab\"after-quote","map_digest":"d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0d0","said":"password=\"said-in-json\""}"#,
             ),
         ] {
             site.write(name, text);
@@ -247,7 +275,16 @@ impl Site {
         std::os::unix::fs::symlink("socket:[4711]", site.path("ill/proc/42/fd-3")).unwrap();
         fs::create_dir(site.path("ill/proc/42/fd")).unwrap();
         fs::rename(site.path("ill/proc/42/fd-3"), site.path("ill/proc/42/fd/3")).unwrap();
-        site.write("slurm.conf", "PrologFlags=Alloc\nAccountingStoragePass=storagepass1\n");
+        site.write(
+            "slurm.conf",
+            "PrologFlags=Alloc\nAccountingStoragePass=storagepass1\n# SlurmdbdPass = two words\n",
+        );
+        site.write_reports();
+        site
+    }
+
+    /// What the members of jobs of two tell.
+    fn write_reports(&self) {
         let member = |node: &str, own: usize, link: &str, channel: &str| {
             format!(
                 r#"{{"node":"{node}","table":{{"own":{own},"state":"UP","members":[{{"address":"10.0.0.1","state":"READY","version":"NO_GPU","links":["CONNECTED","{link}"]}},{{"address":"10.0.0.2","state":"READY","version":"NO_GPU","links":["CONNECTED","CONNECTED"]}}]}},"channel":{channel}}}"#
@@ -256,13 +293,12 @@ impl Site {
         let open = r#"{"state":"open","number":0}"#;
         let shut = r#"{"state":"shut","number":0,"why":"its mode does not let this user open it"}"#;
         let (one, two) = (member("n1", 0, "CONNECTED", open), member("n2", 1, "CONNECTED", open));
-        site.write("good.jsonl", &format!("Welcome to n1\n{one}{two}"));
-        site.write(
+        self.write("good.jsonl", &format!("Welcome to n1\n{one}{two}"));
+        self.write(
             "bad.jsonl",
             &(member("n1", 0, "MAP_MISMATCH", open) + &member("n2", 1, "CONNECTED", shut)),
         );
-        site.write("one.jsonl", &one);
-        site
+        self.write("one.jsonl", &one);
     }
 
     fn path(&self, name: &str) -> PathBuf {
