@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Fault, Judgement, Standing, Tie, Verdict};
-use crate::view::{View, Voice};
+use crate::view::{Cell, View, Voice};
 
 /// A judgement in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,14 +82,20 @@ fn against<'n>(standing: &Standing, name: &impl Fn(usize) -> &'n str) -> Option<
     Some(text)
 }
 
-/// What is said most often about why links to a member are missing; of equals the first by letter.
+/// What is said most often about why links to a member are missing, or, if nobody says anything, what it says itself
+/// about its links to others: of whoever refuses everybody only its own word may be known. Of equals the first by letter.
 fn cause(view: &View, member: usize) -> Option<String> {
+    let heard = |from: &usize| view.members[*from].voice == Voice::Heard;
+    let others = || (0..view.members.len()).filter(|other| *other != member);
+    let of_others = others().filter(heard).map(|from| &view.members[from].links[member]);
+    let own = others().filter(|_| heard(&member)).map(|to| &view.members[member].links[to]);
+    most_frequent(of_others).or_else(|| most_frequent(own))
+}
+
+fn most_frequent<'v>(cells: impl Iterator<Item = &'v Cell>) -> Option<String> {
     let mut causes: BTreeMap<&str, usize> = BTreeMap::new();
-    for (from, row) in view.members.iter().enumerate() {
-        let cell = &row.links[member];
-        if row.voice == Voice::Heard && from != member && !cell.is_connected() {
-            *causes.entry(cell.cause.as_deref().unwrap_or(cell.state.word())).or_default() += 1;
-        }
+    for cell in cells.filter(|cell| !cell.is_connected()) {
+        *causes.entry(cell.cause.as_deref().unwrap_or(cell.state.word())).or_default() += 1;
     }
     let most = causes.values().max().copied()?;
     causes.into_iter().find(|(_, count)| *count == most).map(|(cause, _)| cause.to_owned())
@@ -101,7 +107,7 @@ mod tests {
 
     use super::*;
     use crate::blame::judge;
-    use crate::view::{Cell, Member, Proof};
+    use crate::view::{Member, Proof};
 
     #[test]
     fn an_innocent_node_names_the_one_at_fault_and_why() {
@@ -123,6 +129,7 @@ mod tests {
             "{}",
             told.summary
         );
+        assert!(told.summary.ends_with(" reach it (nothing came back in time)"), "{}", told.summary);
     }
 
     #[test]
