@@ -13,6 +13,7 @@ mod jobs;
 mod killed;
 mod look;
 mod order;
+mod records;
 mod rig;
 mod seeds;
 mod site;
@@ -30,6 +31,7 @@ use crate::slurm_lab::{Keep, Network, Root};
 use crate::tree;
 
 pub(crate) use jobs::Job;
+pub(crate) use records::of_prologs;
 pub(crate) use rig::Rig;
 pub(crate) use seeds::aws_hooks;
 pub(crate) use site::{Build, Hooks, Site};
@@ -213,16 +215,22 @@ pub(crate) fn run(options: &Options, report: &mut Report) -> Result<(), TaskErro
     let root = Root::build(report)?;
     Site::new(1).build()?;
     let running = Stopwatch::start();
-    let mut grounds = Grounds { root: &root, options, current: None };
+    let mut grounds = Grounds { root: &root, options, current: None, booted: false };
     let mut findings = Vec::new();
     for scenario in chosen {
-        match grounds.try_scenario(scenario, report)? {
-            None => {}
-            Some(_) if options.keep => return Err(grounds.leave(scenario, report)),
-            Some(finding) => findings.push(finding),
+        match grounds.try_scenario(scenario, report) {
+            Ok(None) => {}
+            Ok(Some(_)) if options.keep => return Err(grounds.leave(scenario, report)),
+            Ok(Some(finding)) => findings.push(finding),
+            // Found out before the first cluster, this is no fault; later it would be one.
+            Err(error @ TaskError::NotHere(_)) if !grounds.booted => return Err(error),
+            Err(error) => {
+                report.failure(&error);
+                findings.push(scenario.finding(&error));
+            }
         }
     }
-    grounds.level()?;
+    findings.extend(grounds.level().err().map(|error| error.to_string()));
     report.line(format_args!("{} in {}", root.version()?, report::seconds(running.elapsed())));
     TaskError::from_findings(findings)
 }
@@ -260,6 +268,14 @@ struct Grounds<'a> {
     root: &'a Root,
     options: &'a Options,
     current: Option<(Ground, Rig)>,
+    /// Whether there was a cluster before: this machine can have one.
+    booted: bool,
+}
+
+impl Scenario {
+    fn finding(&self, error: &TaskError) -> String {
+        format!("scenario {}, {}: {error}", self.name, self.claim)
+    }
 }
 
 impl Grounds<'_> {
@@ -285,7 +301,7 @@ impl Grounds<'_> {
         if !self.options.keep {
             self.level()?;
         }
-        Ok(Some(format!("scenario {}, {}: {error}", scenario.name, scenario.claim)))
+        Ok(Some(scenario.finding(&error)))
     }
 
     /// Boots a ground, unless it is there.
@@ -296,6 +312,7 @@ impl Grounds<'_> {
         self.level()?;
         let site = ground.site(self.options)?;
         self.current = Some((ground, Rig::up(self.root, &dir(), site)?));
+        self.booted = true;
         Ok(())
     }
 

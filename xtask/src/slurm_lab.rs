@@ -19,6 +19,7 @@ mod layer;
 mod machine;
 mod measure;
 mod note;
+mod possible;
 mod root;
 
 use std::ffi::OsString;
@@ -27,6 +28,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::e2e::Site;
 use crate::error::TaskError;
 use crate::report::{self, Report};
 use crate::tree;
@@ -115,6 +117,9 @@ struct Up {
     /// Make each node a machine of its own, with systemd
     #[arg(long)]
     systemd: bool,
+    /// Install this project on it: programs, unit, settings, and Slurm's hooks
+    #[arg(long, requires = "systemd")]
+    install: bool,
     /// More lines for slurm.conf
     #[arg(long, value_name = "FILE", requires = "systemd")]
     conf: Option<PathBuf>,
@@ -202,8 +207,12 @@ impl Up {
     fn setup(&self) -> Result<Setup, TaskError> {
         let read = |path: &Option<PathBuf>| path.as_deref().map(tree::read).transpose();
         let mut setup = Setup::daemons(self.nodes);
-        if self.systemd {
-            let slurm_conf = read(&self.conf)?.unwrap_or_default();
+        let slurm_conf = read(&self.conf)?.unwrap_or_default();
+        if self.install {
+            let site = Site { network: self.network, slurm_conf, ..Site::new(self.nodes) };
+            site.build()?;
+            setup = site.setup()?;
+        } else if self.systemd {
             setup = Setup::machines(
                 self.nodes,
                 Machines { network: self.network, slurm_conf, ..Machines::default() },

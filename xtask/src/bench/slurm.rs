@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::error::BenchError;
 use super::series::{Series, Unit};
 use super::{Measurement, Plan, Reach};
-use crate::e2e::{Build, Hooks, Job, Rig, Site, aws_hooks};
+use crate::e2e::{Build, Hooks, Job, Rig, Site, aws_hooks, of_prologs};
 use crate::report::Report;
 use crate::slurm_lab::{Root, Usage};
 use crate::tree;
@@ -79,7 +79,11 @@ fn usages(plan: &Plan, hook: &str, value: fn(&Usage) -> f64) -> Result<Series, B
         let mut values = Vec::new();
         for node in rig.nodes() {
             let text = rig.on(node, &format!("cat /var/log/{hook}.usage"))?;
-            values.extend(text.lines().filter_map(Usage::parse).map(|usage| value(&usage)));
+            let usages: Vec<Usage> = text.lines().filter_map(Usage::parse).collect();
+            if usages.len() != plan.runs {
+                return Err(BenchError::Text { what: "one line of costs for each run", text });
+            }
+            values.extend(usages.iter().map(value));
         }
         Series::new(values).ok_or(BenchError::NoRun)
     })
@@ -93,6 +97,13 @@ fn dead_member(plan: &Plan) -> Result<Series, BenchError> {
         for _ in 0..plan.runs {
             let job = rig.submit(&Job::exclusive(FEW, "echo NEVER\n").option("--no-requeue"))?;
             rig.wait_over(job)?;
+            for node in 1..FEW {
+                let runs = of_prologs(rig, node, job)?;
+                if !matches!(&runs[..], [run] if run.ending == "passed_innocent" && run.message.contains("node4"))
+                {
+                    return Err(BenchError::Text { what: "who is dead", text: format!("{runs:?}") });
+                }
+            }
             rig.rest()?;
         }
         let mut values = Vec::new();
@@ -162,7 +173,7 @@ fn first_line(rig: &Rig) -> Result<f64, BenchError> {
     let output = rig.output(job)?;
     let began = output.lines().next().and_then(number);
     let began = began.ok_or_else(|| BenchError::Text { what: "a job's first line", text: output.clone() })?;
-    if rig.site.hooks == Hooks::Ours && !output.contains("\"status\": \"UP\"") {
+    if matches!(rig.site.hooks, Hooks::Ours | Hooks::Measured) && !output.contains("\"status\": \"UP\"") {
         return Err(BenchError::Text { what: "a verified domain", text: output });
     }
     // The difference of two times is small.

@@ -1,6 +1,7 @@
-//! Scenario 4: one bad node of six, in five ways.
+//! Scenario 4: one bad node of six, in the five ways of the claim and one more.
 
 use super::jobs::{Job, JobId, View};
+use super::records::of_prologs;
 use super::rig::Rig;
 use super::{look, traces};
 use crate::clock::Stopwatch;
@@ -20,8 +21,10 @@ pub(super) struct Kind {
     spoil: &'static str,
     /// And to mend it.
     mend: &'static str,
-    /// One of these words must be in the reason, where it can be read.
-    words: &'static [&'static str],
+    /// What the node's own prolog tells Slurm; docs/exit-codes.md.
+    exit_code: i64,
+    /// What is in the sentence that says why.
+    says: &'static str,
 }
 
 /// Others cannot reach it; it reaches them.
@@ -30,7 +33,8 @@ pub(super) const BLOCKED: Kind = Kind {
     spoil: "nft add table inet lab; nft 'add chain inet lab input { type filter hook input priority 0; }'; \
             nft add rule inet lab input iifname eth0 tcp dport 50000 drop",
     mend: "nft delete table inet lab",
-    words: &["reach", "connect"],
+    exit_code: 77,
+    says: "reach it",
 };
 
 /// Its service cannot start.
@@ -38,7 +42,8 @@ pub(super) const MISSING: Kind = Kind {
     name: "its daemon's binary is missing",
     spoil: "mv /usr/bin/DAEMON /usr/bin/DAEMON.away",
     mend: "mv /usr/bin/DAEMON.away /usr/bin/DAEMON; systemctl reset-failed DAEMON",
-    words: &["exec", "203", "start", "binary"],
+    exit_code: 76,
+    says: "cannot be run",
 };
 
 /// Channels that belong to no driver, in a folder in which nothing can be put right.
@@ -48,7 +53,8 @@ const MAJOR: Kind = Kind {
             for n in $(seq 0 2047); do mknod $d/channel$n c 66 $n; done; mount -o remount,ro $d",
     // The epilog could not remove the channel either, and has kept the lease for whoever can.
     mend: "umount /dev/nvidia-caps-imex-channels; imex slurm sweep",
-    words: &["channel"],
+    exit_code: 73,
+    says: "channel",
 };
 
 /// It takes others for other nodes.
@@ -57,7 +63,18 @@ const MAP: Kind = Kind {
     spoil: "cp /etc/hosts /etc/hosts.away; sed -i 's/^10.77.0.4 /10.77.0.5 /; s/^fd77::4 /fd77::5 /' /etc/hosts; \
             sed -i 's/^10.77.0.5 node5/10.77.0.4 node5/; s/^fd77::5 node5/fd77::4 node5/' /etc/hosts",
     mend: "cp /etc/hosts.away /etc/hosts",
-    words: &["map", "!M!", "MAP_MISMATCH"],
+    exit_code: 77,
+    says: "map",
+};
+
+/// The driver has not got one of its GPUs into the fabric.
+const FABRIC: Kind = Kind {
+    name: "one of its GPUs is in no fabric",
+    spoil: "cp /etc/imex-fake-nvml.conf /etc/imex-fake-nvml.away; \
+            sed -i '$s/.*/gpu 00000000-0000-0000-0000-000000000000 0 in-progress/' /etc/imex-fake-nvml.conf",
+    mend: "mv /etc/imex-fake-nvml.away /etc/imex-fake-nvml.conf",
+    exit_code: 71,
+    says: "fabric",
 };
 
 /// It starts and then does nothing at all.
@@ -66,12 +83,15 @@ const HANGS: Kind = Kind {
     spoil: "mv /usr/bin/DAEMON /usr/bin/DAEMON.away; \
             printf '#!/bin/sh\\nexec sleep 1000\\n' > /usr/bin/DAEMON; chmod 755 /usr/bin/DAEMON",
     mend: "mv /usr/bin/DAEMON.away /usr/bin/DAEMON; systemctl reset-failed DAEMON",
-    words: &["ready", "READY", "hang", "start", "answer"],
+    exit_code: 76,
+    says: "does not answer",
 };
 
 /// Scenario 4.
 pub(super) fn run(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
-    [&BLOCKED, &MISSING, &MAJOR, &MAP, &HANGS].into_iter().try_for_each(|kind| kind.try_on(rig, report))
+    [&BLOCKED, &MISSING, &MAJOR, &MAP, &HANGS, &FABRIC]
+        .into_iter()
+        .try_for_each(|kind| kind.try_on(rig, report))
 }
 
 impl Kind {
@@ -108,10 +128,33 @@ impl Kind {
         })?;
         TaskError::unless(view.restarts == 1, || format!("{name}: the job is requeued once; it is {view}"))?;
         look::saw_up(rig, job, &[&OTHERS]).map_err(|error| error.on(name))?;
-        let told = drained.values().cloned().collect::<String>() + &rig.record(BAD, job)?;
-        TaskError::unless(self.words.iter().any(|word| told.contains(word)), || {
-            format!("{name}: the reason has one of the words {:?}; it is {told}", self.words)
-        })
+        self.judge_records(rig, job)
+    }
+
+    /// The bad node says why, and each innocent one says who.
+    fn judge_records(&self, rig: &Rig, job: JobId) -> Result<(), TaskError> {
+        let name = self.name;
+        let own = of_prologs(rig, BAD, job)?;
+        let told = own.iter().any(|v| v.exit_code == self.exit_code && v.message.contains(self.says));
+        TaskError::unless(own.len() == 1 && told, || {
+            format!(
+                "{name}: node{BAD} ends with {} and says {:?}; its records are {:?}",
+                self.exit_code,
+                self.says,
+                own.iter().map(|v| (&v.ending, v.exit_code, &v.message)).collect::<Vec<_>>()
+            )
+        })?;
+        for node in (1..=5).filter(|node| *node != BAD) {
+            let runs = of_prologs(rig, node, job)?;
+            let runs: Vec<_> = runs.iter().map(|v| (v.ending.as_str(), v.message.as_str())).collect();
+            let named = matches!(runs[..], [("passed_innocent", why), ("up", _)] if why.contains("node3"));
+            TaskError::unless(named, || {
+                format!(
+                    "{name}: node{node} passes, names node{BAD}, and is UP in the second run; it says {runs:?}"
+                )
+            })?;
+        }
+        Ok(())
     }
 
     fn shell(&self, rig: &Rig, line: &str) -> Result<(), TaskError> {

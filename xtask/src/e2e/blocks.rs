@@ -1,7 +1,9 @@
 //! Scenario 6: a job over two NVLink partitions.
 
+use serde_json::Value;
+
 use super::jobs::Job;
-use super::rig::Rig;
+use super::rig::{LIMIT, Rig};
 use super::{look, traces};
 use crate::error::TaskError;
 use crate::report::Report;
@@ -25,13 +27,21 @@ pub(super) fn run(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
     let job = rig.submit(&Job::exclusive(8, script()))?;
     rig.completed(job)?;
     look::saw_up(rig, job, &[&[1, 2, 3, 4], &[5, 6, 7, 8]])?;
-    for node in [1, 5] {
-        let record = rig.record(node, job)?;
-        let block = if node == 1 { "rack1" } else { "rack2" };
-        TaskError::unless(record.contains(block), || {
-            format!("node{node}'s record says that its domain is that of {block}; it says {record}")
+    rig.wait_for_idle()?;
+    let job = rig.submit(&Job::exclusive(8, "echo RUNS\nsleep 1000\n"))?;
+    rig.until("the job runs", LIMIT, || Ok(rig.output(job)?.contains("RUNS")))?;
+    for node in rig.nodes() {
+        let state = rig.on(node, "cat /var/lib/openimex/domain.json")?;
+        let state: Value = serde_json::from_str(&state)
+            .map_err(|error| TaskError::Output { line: "domain.json".to_owned(), why: error.to_string() })?;
+        let block = if node <= 4 { "rack1" } else { "rack2" };
+        let so = state["block"] == block && state["domains"] == 2 && state["stage"] == "up";
+        TaskError::unless(so, || {
+            format!("node{node}'s state says that its domain is that of {block}, of two; it says {state}")
         })?;
     }
+    rig.control(&format!("scancel {job}"))?;
+    rig.wait_over(job)?;
     report.line("eight nodes: 4 + 4");
     rig.wait_for_idle()?;
     traces::none_on_the_nodes(rig)?;

@@ -88,7 +88,26 @@ pub(super) fn shared(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
         rig.wait_for_idle()?;
         traces::none_on_the_nodes(rig)?;
     }
+    other_instances(rig, &script, report)?;
     let job = rig.submit(&Job::exclusive(2, look::script(rig.site.provider)))?;
     rig.completed(job)?;
     look::saw_up(rig, job, &[&[1, 2]])
+}
+
+/// Nodes whose metadata says that they are of a type without IMEX have none to form.
+fn other_instances(rig: &Rig, script: &str, report: &mut Report) -> Result<(), TaskError> {
+    let file = "/etc/openimex-lab/metadata.conf";
+    for node in [1, 2] {
+        rig.on(node, &format!("echo instance-type=p5.48xlarge > {file}"))?;
+    }
+    let job = rig.submit(&Job::exclusive(2, script))?;
+    rig.completed(job)?;
+    let output = rig.output(job)?;
+    TaskError::unless(output.lines().filter(|line| *line == "RAN").count() == 2, || {
+        format!("a job on two p5.48xlarge runs without a domain; it printed:\n{output}")
+    })?;
+    report.line("p5.48xlarge: no domain");
+    rig.wait_for_idle()?;
+    [1, 2].into_iter().try_for_each(|node| rig.on(node, &format!("rm {file}")).map(drop))?;
+    traces::none_on_the_nodes(rig)
 }

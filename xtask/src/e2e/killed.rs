@@ -40,6 +40,9 @@ pub(super) fn run(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
 fn killed_at(rig: &Rig, step: &str) -> Result<(), TaskError> {
     kill_next_prolog(rig, step)?;
     rig.on(VICTIM, &format!("rm {LAB_FILES}/prolog.env"))?;
+    // Slurm runs the epilog of a prolog that failed, and that has to find what the killed one left.
+    rig.rest()?;
+    traces::none_on_the_nodes(rig)?;
     next_job_is_clean(rig)
 }
 
@@ -98,6 +101,13 @@ fn rebooted_under_the_job(rig: &Rig) -> Result<(), TaskError> {
     let job = running_job(rig)?;
     reboot(rig)?;
     rig.on(VICTIM, "imex slurm sweep")?;
+    let view = rig.job(job)?;
+    TaskError::unless(view.state == "RUNNING", || format!("Slurm has noticed nothing; the job is {view}"))?;
+    let step = format!("srun --jobid={job} --overlap --nodes=1 --ntasks=1 --nodelist=node{VICTIM} echo RAN");
+    let said = rig.user(&["sh", "-c", &format!("timeout 10 {step} 2>&1; true")])?;
+    TaskError::unless(!said.contains("RAN"), || {
+        format!("a task on the rebooted node does not start; it says {said}")
+    })?;
     end(rig, job)
 }
 

@@ -12,6 +12,11 @@ use crate::error::TaskError;
 /// What begins a line with a domain as one node sees it.
 const MARK: &str = "SEES";
 
+/// What begins a line with the sum of a node's map.
+const MAP: &str = "MAP";
+
+const NODE_MAP: &str = "/etc/nvidia-imex/nodes_config.cfg";
+
 /// A domain as one node sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sight {
@@ -30,7 +35,10 @@ pub(super) fn script(provider: Provider) -> String {
 
 /// A line of a shell that prints what this node sees.
 pub(super) fn line(provider: Provider) -> String {
-    format!("echo {MARK} $SLURMD_NODENAME $({} -N -j)", provider.control())
+    let control = provider.control();
+    format!(
+        "echo {MARK} $SLURMD_NODENAME $({control} -N -j); echo {MAP} $SLURMD_NODENAME $(cksum < {NODE_MAP})"
+    )
 }
 
 /// The same from every node of a step. Each node has a file of its own: srun mixes long lines of several.
@@ -55,7 +63,11 @@ pub(super) fn saw_up(rig: &Rig, job: JobId, domains: &[&[u8]]) -> Result<(), Tas
     let output = rig.output(job)?;
     let looks: usize = domains.iter().map(|domain| domain.len()).sum();
     let sights = sights(&output)?;
-    TaskError::unless(sights.len() == looks + 1, || {
+    // What a scenario or Slurm prints before is not about the domain.
+    let others = ["BEGAN", "WAITS", "error: "];
+    let first = output.lines().find(|line| !others.iter().any(|mark| line.contains(mark)));
+    let at_once = first.is_some_and(|line| line.starts_with(MARK));
+    TaskError::unless(sights.len() == looks + 1 && at_once, || {
         format!(
             "job {job} looks from its batch node first, then from {looks}; it printed:\n{}",
             short(&output)
@@ -73,6 +85,7 @@ pub(super) fn see_up(rig: &Rig, output: &str, domains: &[&[u8]]) -> Result<(), T
     TaskError::unless(looked == names, || {
         format!("the nodes {names:?} look; those that do are {looked:?}:\n{}", short(output))
     })?;
+    same_maps(output, domains)?;
     sights.iter().try_for_each(|(node, sight)| {
         let number = node.strip_prefix("node").and_then(|number| number.parse().ok()).unwrap_or_default();
         let domain = domains.iter().find(|domain| domain.contains(&number)).copied().unwrap_or_default();
@@ -83,6 +96,18 @@ pub(super) fn see_up(rig: &Rig, output: &str, domains: &[&[u8]]) -> Result<(), T
         TaskError::unless(sight.members == members, || {
             format!("{node}'s domain is {members:?}; it is {:?}", sight.members)
         })
+    })
+}
+
+/// Claims that the members of a domain have the same text as their map.
+fn same_maps(output: &str, domains: &[&[u8]]) -> Result<(), TaskError> {
+    let lines = output.lines().filter_map(|line| line.strip_prefix(MAP)?.trim().split_once(' '));
+    let sums: BTreeSet<(&str, &str)> = lines.collect();
+    domains.iter().try_for_each(|domain| {
+        let names: Vec<String> = domain.iter().map(|node| format!("node{node}")).collect();
+        let of_domain = sums.iter().filter(|(node, _)| names.iter().any(|name| name == node));
+        let different: BTreeSet<&str> = of_domain.map(|(_, sum)| *sum).collect();
+        TaskError::unless(different.len() == 1, || format!("{names:?} have one map; the sums are {sums:?}"))
     })
 }
 

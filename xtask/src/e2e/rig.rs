@@ -43,7 +43,10 @@ impl Rig {
         let rig = Rig { site, cluster };
         // Enabled but without a map, as on an image, it is started again and again until systemd has enough.
         let daemon = rig.site.provider.daemon();
-        rig.nodes().try_for_each(|node| rig.on(node, &format!("systemctl stop {daemon}")).map(drop))?;
+        let line = format!(
+            "systemctl stop {daemon}; systemctl reset-failed; cp -a /etc/nvidia-imex /var/tmp/before"
+        );
+        rig.nodes().try_for_each(|node| rig.on(node, &line).map(drop))?;
         Ok(rig)
     }
 
@@ -191,11 +194,6 @@ impl Rig {
     pub(crate) fn expand(&self, list: &str) -> Result<Vec<u8>, TaskError> {
         let names = self.control(&format!("scontrol show hostnames '{list}'"))?;
         Ok(names.lines().filter_map(|name| name.strip_prefix("node")?.parse().ok()).collect())
-    }
-
-    /// All records that a node has of a job, one after the other.
-    pub(crate) fn record(&self, node: u8, job: JobId) -> Result<String, TaskError> {
-        self.on(node, &format!("cat $(grep -rlw {job} /var/lib/openimex 2>/dev/null) /dev/null"))
     }
 
     /// The jobs whose line has this text, once there are so many.

@@ -72,6 +72,12 @@ const STOP: Duration = Duration::from_secs(2);
 /// Where this harness's own files are on a node.
 pub(crate) const LAB_FILES: &str = "/etc/openimex-lab";
 
+/// What the fake of NVML says.
+pub(crate) const FABRIC: &str = "/etc/imex-fake-nvml.conf";
+
+/// Its line for a GPU that is in a fabric.
+const HEALTHY_GPU: &str = "gpu 5b1e6f4e-8d3a-4c0b-9a52-0123456789ab 7 completed success\n";
+
 const NO_GPU: &str = "[Service]\nExecStart=\nExecStart=PROGRAM -c /etc/nvidia-imex/config.cfg --nogpu\n";
 
 impl Provider {
@@ -122,7 +128,7 @@ impl Site {
     /// Builds the programs that it installs.
     pub(crate) fn build(&self) -> Result<(), TaskError> {
         let cargo = Program::cargo().words("build --quiet --locked --package imex --package imex-daemon");
-        let cargo = cargo.words("--package imex-ctl --bins");
+        let cargo = cargo.words("--package imex-ctl --package imex-fake-nvml --lib --bins");
         match self.build {
             Build::Debug => cargo.run(),
             Build::Release => cargo.arg("--release").run(),
@@ -155,11 +161,9 @@ impl Site {
             program(self.provider.daemon(), "imexd"),
             program(self.provider.control(), "imexctl"),
         ];
-        // NVML as a library that says what it is told to, where it has been built.
-        let fake = folder.join("libimex_fake_nvml.so");
-        if fake.is_file() {
-            programs.push(File::program("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", fake));
-        }
+        // NVML as a library that says what it is told to.
+        let library = format!("/usr/lib/{}-linux-gnu/libnvidia-ml.so.1", std::env::consts::ARCH);
+        programs.push(File::program(library, folder.join("libimex_fake_nvml.so")));
         programs
     }
 
@@ -175,6 +179,10 @@ impl Site {
             File::text(format!("{etc}/{name}.service.d/lab.conf"), NO_GPU.replace("PROGRAM", &program)),
             File::link(format!("{etc}/multi-user.target.wants/{name}.service"), &at),
         ];
+        let sweep = tree::read(&tree::root().join("dist/systemd/imex-sweep.service"))?;
+        let sweep_at = "/usr/lib/systemd/system/imex-sweep.service";
+        files.push(File::text(sweep_at, sweep));
+        files.push(File::link(format!("{etc}/multi-user.target.wants/imex-sweep.service"), sweep_at));
         if self.provider == Provider::Imexd {
             files.push(File::link(format!("{etc}/nvidia-imex.service"), &at));
         }
@@ -189,12 +197,13 @@ impl Site {
         let provider = self.provider.daemon();
         let (budget, stop) = (self.budget.as_millis(), STOP.as_millis());
         let operator = format!(
-            "[service]\nprovider = \"{provider}\"\n\n[channels]\nuse = \"per-job\"\n\n\
+            "[service]\nprovider = \"{provider}\"\n\n[hardware]\nask_instance_type = true\n\n[channels]\nuse = \"per-job\"\n\n\
              [prolog]\nbudget = \"{budget}ms\"\nstop = \"{stop}ms\"\n"
         );
         Ok(vec![
             File::text("/etc/nvidia-imex/config.cfg", config),
             File::text("/etc/openimex/openimex.toml", operator),
+            File::text(FABRIC, format!("driver 595.45.04\n{}", HEALTHY_GPU.repeat(4))),
         ])
     }
 

@@ -1,6 +1,7 @@
 //! Scenario 11: a network that falls into halves.
 
 use super::jobs::Job;
+use super::records::of_prologs;
 use super::rig::{LIMIT, Rig};
 use super::{look, traces};
 use crate::error::TaskError;
@@ -48,9 +49,14 @@ fn split(rig: &Rig, tie: &str, report: &mut Report) -> Result<(), TaskError> {
     })?;
     TaskError::unless(!output.contains("NEVER"), || format!("no task starts; it is {view}:\n{output}"))?;
     for node in [1, 2 * HALF] {
-        let record = rig.record(node, job)?;
-        TaskError::unless(record.contains("half"), || {
-            format!("node{node} says that the network is split; it says {record}")
+        let runs = of_prologs(rig, node, job)?;
+        let ending = if tie == "pass" { "passed_tie" } else { "tied" };
+        let told = runs.iter().any(|run| run.ending == ending && run.message.contains("half"));
+        TaskError::unless(told, || {
+            format!(
+                "node{node} says that the network is split; it says {:?}",
+                runs.iter().map(|run| &run.message).collect::<Vec<_>>()
+            )
         })?;
     }
     report.line(format_args!("tie = {tie:?}: the job is {view}"));

@@ -14,7 +14,7 @@ use super::conf::{Network, Nodes, Setup};
 use super::keeper::Keep;
 use super::note::Note;
 use super::root::Root;
-use super::{EXEC_LIMIT, InitOptions, LAB, NodesAre, commands, layer};
+use super::{EXEC_LIMIT, InitOptions, LAB, commands, layer, possible};
 use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::tree;
@@ -57,7 +57,14 @@ impl Cluster {
     /// Starts a cluster and waits until every node is idle.
     pub(crate) fn up(root: &Root, dir: &Path, setup: &Setup, keep: Keep) -> Result<Self, TaskError> {
         if Cluster::find(dir).is_ok() {
-            return Err(TaskError::NotHere(format!("a cluster runs in {} already", dir.display())));
+            return Err(TaskError::NotSo(format!("{} is free; a cluster runs in it", dir.display())));
+        }
+        let nodes_are = setup.nodes_are.word();
+        possible::check(nodes_are)?;
+        let empty = fs::read_dir(dir).map_or(true, |mut entries| entries.next().is_none());
+        let ours = ["out", "mnt", "work"].iter().all(|folder| dir.join(folder).is_dir());
+        if !empty && !ours {
+            return Err(TaskError::NotSo(format!("{} is a cluster's folder or empty", dir.display())));
         }
         if dir.exists() {
             fs::remove_dir_all(dir).map_err(TaskError::file("remove", dir))?;
@@ -67,9 +74,9 @@ impl Cluster {
             fs::create_dir_all(&folder).map_err(TaskError::file("create", folder))?;
         }
         layer::write(setup, root, &dir.join("layer"))?;
-        let (nodes_are, network) = match &setup.nodes_are {
-            Nodes::Daemons => (NodesAre::Daemons, Network::default()),
-            Nodes::Machines(machines) => (NodesAre::Machines, machines.network),
+        let network = match &setup.nodes_are {
+            Nodes::Daemons => Network::default(),
+            Nodes::Machines(machines) => machines.network,
         };
         let (root, dir, nodes) = (root.path().to_owned(), dir.to_owned(), setup.nodes);
         let options = InitOptions { root, dir: dir.clone(), nodes, nodes_are, network };
@@ -95,6 +102,11 @@ impl Cluster {
         &self.dir
     }
 
+    /// The control group that its processes are in, if it has one.
+    pub(crate) fn cgroup(&self) -> Option<&Path> {
+        self.note.cgroup.as_deref()
+    }
+
     /// Lets it run on when this value is dropped.
     pub(crate) fn leave_running(mut self) {
         self.stays = true;
@@ -117,16 +129,18 @@ impl Cluster {
 
     /// The beginning of a command line that leads into the cluster.
     fn command(&self, seat: Seat<'_>, limit: Duration) -> Result<Command, TaskError> {
-        const SPACES: [&str; 6] = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup"];
         let mut command = Command::new("timeout");
         command.arg("--signal=KILL").arg(limit.as_secs_f64().to_string()).arg("nsenter");
         command
             .arg(format!("--target={}", self.note.first.pid()))
-            .args(SPACES)
+            .args(possible::CLUSTER)
             .args(["--root", "--wd", "--"]);
         if let Some(node) = seat.node {
             let target = format!("--target={}", self.first_of(node)?);
-            command.args(["nsenter", &target]).args(SPACES).args(["--time", "--root", "--wd", "--"]);
+            command
+                .args(["nsenter", &target])
+                .args(possible::CLUSTER)
+                .args(["--time", "--root", "--wd", "--"]);
         }
         let mut home = "/root".to_owned();
         if let Some(user) = seat.user {
@@ -199,7 +213,7 @@ impl Cluster {
         let running = Stopwatch::start();
         while first.lives() || keeper.lives() {
             if running.elapsed() > END_LIMIT {
-                return Err(TaskError::NotHere(format!("process {} does not end", first.pid())));
+                return Err(TaskError::NotSo(format!("process {} ends", first.pid())));
             }
             thread::sleep(PAUSE);
         }
@@ -225,7 +239,7 @@ impl Cluster {
         while !look()? {
             if running.elapsed() > START_LIMIT {
                 let limit = START_LIMIT.as_secs();
-                return Err(TaskError::NotHere(format!("after {limit} s it is not so that {what}")));
+                return Err(TaskError::NotSo(format!("{what} within {limit} s")));
             }
             thread::sleep(PAUSE);
         }
@@ -278,7 +292,7 @@ fn start(options: &InitOptions, keep: Keep) -> Result<Note, TaskError> {
             drop(child.wait());
             let read = |name: &str| tree::read(&options.dir.join("out").join(name)).unwrap_or_default();
             let said = read("keeper.log") + &read("init.log");
-            return Err(TaskError::NotHere(format!("a cluster cannot be started: {}", said.trim())));
+            return Err(TaskError::NotSo(format!("a cluster starts: {}", said.trim())));
         }
         thread::sleep(PAUSE);
     };

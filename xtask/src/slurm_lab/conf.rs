@@ -1,5 +1,6 @@
 //! What a cluster is made of, as Slurm's files.
 
+use super::NodesAre;
 use super::layer::File;
 
 /// What a cluster is made of.
@@ -22,6 +23,16 @@ pub(crate) enum Nodes {
     Daemons,
     /// A machine: its own kernel name spaces, network address, disk, boot and systemd.
     Machines(Machines),
+}
+
+impl Nodes {
+    /// The same in a word.
+    pub(super) fn word(&self) -> NodesAre {
+        match self {
+            Nodes::Daemons => NodesAre::Daemons,
+            Nodes::Machines(_) => NodesAre::Machines,
+        }
+    }
 }
 
 /// What is special about machines.

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 
 use super::cgroup::Cgroup;
 use super::note::{Identity, Note};
-use super::{InitOptions, NodesAre};
+use super::{InitOptions, NodesAre, possible};
 use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::tree;
@@ -69,8 +69,8 @@ pub(super) fn run(options: &InitOptions, keep: Keep) -> Result<(), TaskError> {
 /// What a cluster has of this machine that does not end with its name spaces.
 struct Shared {
     cgroup: Option<Cgroup>,
-    /// The limit of inotify instances as it was before it was raised.
-    instances: Option<u64>,
+    /// The limit of inotify instances, if it was raised.
+    instances: Option<Raised>,
 }
 
 impl Shared {
@@ -84,8 +84,9 @@ impl Shared {
 
     /// Nobody hears what fails: the task that started this is gone.
     fn give_back(&self) {
-        if let Some(before) = self.instances {
-            drop(fs::write(INSTANCES, before.to_string()));
+        // Whoever has changed it meanwhile, another cluster for one, wants it as it is now.
+        if let Some(raised) = self.instances.filter(|raised| instances() == Some(raised.to)) {
+            drop(fs::write(INSTANCES, raised.from.to_string()));
         }
         if let Some(cgroup) = &self.cgroup {
             drop(Cgroup::remove(cgroup.folder()));
@@ -93,11 +94,22 @@ impl Shared {
     }
 }
 
-/// Raises the limit if it is too low, and says what it was.
-fn raise_instances(nodes: u8) -> Option<u64> {
-    let now: u64 = fs::read_to_string(INSTANCES).ok()?.trim().parse().ok()?;
-    let wanted = INSTANCES_OF_OTHERS + INSTANCES_PER_NODE * u64::from(nodes);
-    (now < wanted).then(|| fs::write(INSTANCES, wanted.to_string()).ok().map(|()| now)).flatten()
+/// A limit that was raised.
+#[derive(Clone, Copy)]
+struct Raised {
+    from: u64,
+    to: u64,
+}
+
+/// Raises the limit if it is too low.
+fn raise_instances(nodes: u8) -> Option<Raised> {
+    let from = instances()?;
+    let to = INSTANCES_OF_OTHERS + INSTANCES_PER_NODE * u64::from(nodes);
+    (from < to).then(|| fs::write(INSTANCES, to.to_string()).ok().map(|()| Raised { from, to })).flatten()
+}
+
+fn instances() -> Option<u64> {
+    fs::read_to_string(INSTANCES).ok()?.trim().parse().ok()
 }
 
 fn hold(options: &InitOptions, cgroup: Option<&Cgroup>, signals: &SigSet) -> Result<(), TaskError> {
@@ -128,7 +140,7 @@ fn start(options: &InitOptions) -> Result<Child, TaskError> {
     let file = File::create(&log).map_err(TaskError::file("create", &log))?;
     let copy = file.try_clone().map_err(TaskError::file("create", &log))?;
     let mut command = Command::new("unshare");
-    command.args(["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--fork", "--kill-child=KILL"]);
+    command.args(possible::CLUSTER).args(["--fork", "--kill-child=KILL"]);
     command.arg(this).args(["slurm-lab", "init"]).args(options.words());
     let line = "unshare".to_owned();
     command
