@@ -297,7 +297,7 @@ impl Driver {
                 }
                 Answer::Hello(hello)
             }
-            Dialled::Refused(refusal) => {
+            Dialled::Refused(refusal, _) => {
                 self.streams.forget(stream);
                 Answer::Refusal(refusal)
             }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use imex_config::{Security, chain};
-use imex_core::{AuthFailure, Hello, NodeId};
+use imex_core::{AuthFailure, Hello, NodeId, Refusal};
 use imex_wire::{Credential, Io};
 use thiserror::Error;
 use tokio::net::TcpStream;
@@ -235,6 +235,24 @@ impl Session {
             (Session::Gss(gss), None) => gss.judge(hello).await,
             (Session::Munge(munge), Some(proof)) => munge.judge(hello, proof).await,
             (Session::Munge(_), None) => Err(AuthFailure::Missing.into()),
+        }
+    }
+
+    /// Whether a refusal may be believed as far as it says more than that this attempt has failed. Where the connection
+    /// itself was made with the node that was dialled, whatever comes by it is that node's.
+    pub(crate) async fn judge_refusal(
+        &self,
+        refusal: &Refusal,
+        proof: Option<&Credential>,
+    ) -> Result<(), AuthError> {
+        match (self, proof) {
+            (Session::Open(_) | Session::Tls(_), Some(_)) => Err(AuthFailure::NotOffered.into()),
+            (Session::Open(_) | Session::Tls(_), None) => Ok(()),
+            #[cfg(feature = "gssapi")]
+            (Session::Gss(_), Some(_)) => Err(AuthFailure::NotOffered.into()),
+            #[cfg(feature = "gssapi")]
+            (Session::Gss(_), None) => Ok(()),
+            (Session::Munge(munge), proof) => munge.judge_refusal(refusal, proof).await,
         }
     }
 

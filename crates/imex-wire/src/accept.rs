@@ -100,7 +100,7 @@ async fn take_hello(io: impl Io, limits: LinkLimits) -> Result<Incoming, AcceptE
             Ok(Incoming { stream, respond, hello, credential, answer: None, limits })
         }
         Frame::Message(_) => Err(AcceptError::Breach(Breach::NoHello)),
-        Frame::Refusal(_) => Err(AcceptError::Breach(Breach::StrayRefusal)),
+        Frame::Refusal(..) => Err(AcceptError::Breach(Breach::StrayRefusal)),
     }
 }
 
@@ -157,7 +157,7 @@ impl Incoming {
         self.credential.as_ref()
     }
 
-    /// What [`Incoming::admit`] is to prove this daemon's own introduction by.
+    /// What the answer is to prove this daemon's own introduction by, whether it admits or refuses.
     #[must_use]
     pub fn answering_with(self, answer: Option<Credential>) -> Self {
         Incoming { answer, ..self }
@@ -181,7 +181,7 @@ impl Incoming {
 
     fn answer_refusal(&mut self, refusal: &Refusal) -> Result<(), h2::Error> {
         let mut outgoing = self.respond.send_response(response(), false)?;
-        outgoing.send_data(framed(&peer::refusal_frame(refusal)), false)?;
+        outgoing.send_data(framed(&peer::refusal_frame(refusal, self.answer.as_ref())), false)?;
         end_stream(&self.stream.connection, &mut outgoing)?;
         if let Connection::Accepted(connection) = &mut self.stream.connection {
             connection.graceful_shutdown();

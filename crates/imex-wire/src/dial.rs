@@ -50,8 +50,8 @@ pub enum Dialled {
         /// The open link.
         link: Link,
     },
-    /// It refused, and the connection is closed.
-    Refused(Refusal),
+    /// It refused, and the connection is closed; with its proof of the introduction in the refusal, if it sent one.
+    Refused(Refusal, Option<Credential>),
 }
 
 /// Why a dial ended without an answer.
@@ -146,7 +146,7 @@ async fn await_answer(
             credential,
             link: Link::new(stream, Some(outgoing), Bytes::new(), limits),
         }),
-        Frame::Refusal(refusal) => Ok(Dialled::Refused(refusal)),
+        Frame::Refusal(refusal, credential) => Ok(Dialled::Refused(refusal, credential)),
         Frame::Message(_) => Err(DialError::Breach(Breach::NoHello)),
     }
 }

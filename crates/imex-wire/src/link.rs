@@ -171,7 +171,7 @@ impl LinkReceiver {
         let received = ready!(self.poll_frame(cx)).and_then(|frame| match frame {
             Frame::Message(message) => Ok(message),
             Frame::Hello(..) => Err(End::Breach(Breach::SecondHello)),
-            Frame::Refusal(_) => Err(End::Breach(Breach::StrayRefusal)),
+            Frame::Refusal(..) => Err(End::Breach(Breach::StrayRefusal)),
         });
         Poll::Ready(received.map_err(|end| self.end(end)))
     }

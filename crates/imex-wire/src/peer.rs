@@ -22,8 +22,8 @@ mod tests;
 pub enum Frame {
     /// An introduction, and the proof of it where there is one.
     Hello(Hello, Option<Credential>),
-    /// An introduction was turned away.
-    Refusal(Refusal),
+    /// An introduction was turned away, with a proof of the introduction that it holds where there is one.
+    Refusal(Refusal, Option<Credential>),
     /// Anything that members say to each other.
     Message(PeerMessage),
 }
@@ -56,7 +56,13 @@ pub fn decode_frame(bytes: &[u8]) -> Result<Frame, FrameError> {
             let credential = Credential::read(std::mem::take(&mut hello.credential))?;
             Frame::Hello(hello_in(hello)?, credential)
         }
-        Content::Refusal(refusal) => Frame::Refusal(refusal_in(refusal)?),
+        Content::Refusal(mut refusal) => {
+            let proof = refusal.by.as_mut().map(|by| std::mem::take(&mut by.credential));
+            let credential = Credential::read(proof.unwrap_or_default())?;
+            let refusal = refusal_in(refusal)?;
+            let credential = credential.filter(|_| introduced_by(&refusal).is_some());
+            Frame::Refusal(refusal, credential)
+        }
         Content::Report(report) => Frame::Message(PeerMessage::Report(report_in(report)?)),
         Content::Ping(ping) => Frame::Message(PeerMessage::Ping(ping.number)),
         Content::Pong(pong) => Frame::Message(PeerMessage::Pong(pong.number)),
@@ -79,7 +85,7 @@ pub fn decode_frame(bytes: &[u8]) -> Result<Frame, FrameError> {
 pub fn encode_frame(frame: &Frame) -> Vec<u8> {
     let frame = match frame {
         Frame::Hello(hello, credential) => hello_frame(hello, credential.as_ref()),
-        Frame::Refusal(refusal) => refusal_frame(refusal),
+        Frame::Refusal(refusal, credential) => refusal_frame(refusal, credential.as_ref()),
         Frame::Message(message) => message_frame(message),
     };
     frame.encode_to_vec()
@@ -90,8 +96,13 @@ pub(crate) fn hello_frame(hello: &Hello, credential: Option<&Credential>) -> pro
     frame_of(Content::Hello(proto::Hello { credential, ..hello_out(hello) }))
 }
 
-pub(crate) fn refusal_frame(refusal: &Refusal) -> proto::PeerFrame {
-    frame_of(Content::Refusal(refusal_out(refusal)))
+/// The credential travels with the introduction; a refusal without one proves nothing.
+pub(crate) fn refusal_frame(refusal: &Refusal, credential: Option<&Credential>) -> proto::PeerFrame {
+    let mut refusal = refusal_out(refusal);
+    if let Some(by) = &mut refusal.by {
+        by.credential = Credential::out(credential);
+    }
+    frame_of(Content::Refusal(refusal))
 }
 
 pub(crate) fn message_frame(message: &PeerMessage) -> proto::PeerFrame {
@@ -155,17 +166,20 @@ fn instance_in(bytes: &[u8]) -> Result<InstanceId, FieldError> {
     Ok(InstanceId::new(u128::from_be_bytes(bytes)))
 }
 
-fn refusal_out(refusal: &Refusal) -> proto::Refusal {
-    let by = match refusal {
-        Refusal::Version { by } | Refusal::Map { by, .. } | Refusal::NotAtItsAddress { by } => {
-            Some(hello_out(by))
-        }
+/// The introduction that a refusal holds.
+pub(crate) fn introduced_by(refusal: &Refusal) -> Option<&Arc<Hello>> {
+    match refusal {
+        Refusal::Version { by } | Refusal::Map { by, .. } | Refusal::NotAtItsAddress { by } => Some(by),
         Refusal::OtherDomain
         | Refusal::EndedInstance
         | Refusal::Leaving
         | Refusal::Unproven
         | Refusal::AddressUnknown => None,
-    };
+    }
+}
+
+fn refusal_out(refusal: &Refusal) -> proto::Refusal {
+    let by = introduced_by(refusal).map(|by| hello_out(by));
     let reason = match refusal {
         Refusal::Version { .. } => Reason::Version,
         Refusal::Map { .. } => Reason::Map,
@@ -211,9 +225,6 @@ fn refusal_in(refusal: proto::Refusal) -> Result<Refusal, FrameError> {
 
 fn by_in(by: Option<proto::Hello>) -> Result<Arc<Hello>, FrameError> {
     let by = by.ok_or(FieldError::Missing { field: "by" })?;
-    if !by.credential.is_empty() {
-        return Err(FieldError::Unexpected { field: "credential" }.into());
-    }
     hello_in(by).map(Arc::new)
 }
 

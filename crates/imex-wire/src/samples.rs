@@ -14,7 +14,7 @@ use proptest::sample::select;
 
 use crate::command::{DomainStatus, NodeStatus};
 use crate::credential::Credential;
-use crate::peer::Frame;
+use crate::peer::{Frame, introduced_by};
 
 /// A hello as good as any.
 pub(crate) fn one_hello() -> Hello {
@@ -40,7 +40,10 @@ pub(crate) fn hello_of(node: u16, instance: u128) -> Hello {
 pub(crate) fn frame() -> impl Strategy<Value = Frame> {
     prop_oneof![
         (hello(), credential()).prop_map(|(hello, credential)| Frame::Hello(hello, credential)),
-        refusal().prop_map(Frame::Refusal),
+        (refusal(), credential()).prop_map(|(refusal, credential)| {
+            let credential = credential.filter(|_| introduced_by(&refusal).is_some());
+            Frame::Refusal(refusal, credential)
+        }),
         message().prop_map(Frame::Message),
     ]
 }

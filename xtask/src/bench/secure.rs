@@ -168,7 +168,7 @@ async fn exchange(lab: &Lab, ends: Option<&Arc<Ends>>) -> Result<Duration, Bench
         let dialled = imex_wire::introduce(io, &hello, None, limits).await;
         match dialled.map_err(|error| failed(error.to_string()))? {
             Dialled::Admitted { link, .. } => ask(link).await.map_err(failed),
-            Dialled::Refused(refusal) => Err(failed(format!("{refusal:?}"))),
+            Dialled::Refused(refusal, _) => Err(failed(format!("{refusal:?}"))),
         }
     };
     let (far, near) = tokio::join!(far, near);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use imex_config::security::Munge as Asked;
-use imex_core::{AuthFailure, Hello, NodeId};
+use imex_core::{AuthFailure, Hello, NodeId, Refusal};
 use imex_munge::{Claim, ClaimError, Fault, LoadError, Munge, MungeError, Role};
 use imex_tls::{RunEnds, RunError};
 use imex_wire::Credential;
@@ -139,6 +139,30 @@ impl MungeSession {
         let credential = self.fence.munge.encode(claim.bytes(), self.fence.uid).await?;
         Credential::new(credential)
             .map_err(|error| AuthError { failure: AuthFailure::NoneOfOurs, detail: Some(error.to_string()) })
+    }
+
+    /// Whether a refusal may be believed. Anybody can take a connection at a node's address and refuse: what would say
+    /// that the node was restarted, or has another map, needs its credential. The other refusals say no more than that
+    /// this attempt has failed, as whoever is there could have it anyway.
+    pub(super) async fn judge_refusal(
+        &self,
+        refusal: &Refusal,
+        proof: Option<&Credential>,
+    ) -> Result<(), AuthError> {
+        let by = match refusal {
+            Refusal::Version { by } | Refusal::Map { by, .. } | Refusal::NotAtItsAddress { by } => Some(by),
+            Refusal::AddressUnknown => None,
+            Refusal::OtherDomain | Refusal::EndedInstance | Refusal::Leaving | Refusal::Unproven => {
+                return Ok(());
+            }
+        };
+        match by.zip(proof) {
+            Some((by, proof)) => self.judge(by, proof).await,
+            None => {
+                let detail = "it refuses this node, and does not prove who it is itself".to_owned();
+                Err(AuthError { failure: AuthFailure::Refused, detail: Some(detail) })
+            }
+        }
     }
 
     /// Whether the far end's credential says what its hello says, of this connection, and comes from the right user.

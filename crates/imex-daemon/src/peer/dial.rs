@@ -132,7 +132,10 @@ impl Dialler {
                 self.told.succeeded(this.peer);
                 Ok(Dialled::Admitted { hello, credential, link })
             }
-            Ok(Dialled::Refused(refusal)) => Ok(Dialled::Refused(refusal)),
+            Ok(Dialled::Refused(refusal, credential)) => {
+                session.judge_refusal(&refusal, credential.as_ref()).await?;
+                Ok(Dialled::Refused(refusal, credential))
+            }
             Err(error) => match session.objection() {
                 Some(failure) => Err(AuthError::from(failure).into()),
                 None => Err(error.into()),

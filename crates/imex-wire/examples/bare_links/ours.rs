@@ -41,7 +41,7 @@ async fn open(address: SocketAddr, hello: Arc<Hello>, limits: LinkLimits) -> Res
     let target = DialTarget { address, source: None };
     match dial(target, &hello, limits).await? {
         Dialled::Admitted { link, .. } => Ok(link),
-        Dialled::Refused(refusal) => Err(format!("{refusal:?}").into()),
+        Dialled::Refused(refusal, _) => Err(format!("{refusal:?}").into()),
     }
 }
 

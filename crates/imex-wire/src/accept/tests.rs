@@ -50,7 +50,7 @@ async fn a_refusal_reaches_any_grpc_client_and_closes_the_connection() {
     let by = Arc::new(one_hello());
     let entries = vec!["x".repeat(NodeMap::MAX_ENTRY_BYTES); 129].into();
     let refusal = Refusal::Map { by, entries, len: 65_534 };
-    let wanted = peer::refusal_frame(&refusal);
+    let wanted = peer::refusal_frame(&refusal, None);
     let refused = tokio::spawn(async move { incoming.refuse(&refusal).await });
     let mut answers = answers.await.unwrap();
     assert_eq!(answers.message().await.unwrap(), Some(wanted));
@@ -66,7 +66,7 @@ async fn only_a_hello_within_its_bounds_opens_a_link() {
     let mut large = hello_frame();
     let Some(Content::Hello(hello)) = &mut large.content else { panic!("no hello") };
     hello.software = "x".repeat(5_000);
-    let refusal = peer::refusal_frame(&Refusal::Leaving);
+    let refusal = peer::refusal_frame(&Refusal::Leaving, None);
     for (first, word) in [
         (ping_frame(1), "no-hello"),
         (refusal, "stray-refusal"),
@@ -83,7 +83,7 @@ async fn only_a_hello_within_its_bounds_opens_a_link() {
 
 #[tokio::test]
 async fn a_second_hello_and_a_late_refusal_end_the_link() {
-    let refusal = peer::refusal_frame(&Refusal::Leaving);
+    let refusal = peer::refusal_frame(&Refusal::Leaving, None);
     for (second, breach) in [(hello_frame(), Breach::SecondHello), (refusal, Breach::StrayRefusal)] {
         let (address, accepted) = accept_one().await;
         let (_frames, _answers) = call(address, &[hello_frame(), second]).await;

@@ -55,7 +55,7 @@ async fn a_refusal_is_an_answer() {
         accept(stream, LinkLimits::for_nodes(2)).await.unwrap().refuse(&Refusal::Leaving).await;
     });
     let answer = dialled(target).await.unwrap();
-    assert!(matches!(answer, Dialled::Refused(Refusal::Leaving)), "{answer:?}");
+    assert!(matches!(answer, Dialled::Refused(Refusal::Leaving, None)), "{answer:?}");
     timeout(PATIENCE, refusing).await.unwrap().unwrap();
 }
 

@@ -60,13 +60,13 @@ fn a_hello_from_another_address_is_refused() {
     let first = rack.start(0);
     first.await_state(NodeState::Ready);
     let answer = dial_as(&rack, 1, 0, DomainToken::default());
-    assert!(matches!(answer, Dialled::Refused(imex_core::Refusal::NotAtItsAddress { .. })), "{answer:?}");
+    assert!(matches!(answer, Dialled::Refused(imex_core::Refusal::NotAtItsAddress { .. }, _)), "{answer:?}");
     first.await_log("Node configuration mapping mismatch with a connection that calls itself node 1");
     let answer = dial_as(&rack, 1, 5, DomainToken::default());
-    assert!(matches!(answer, Dialled::Refused(imex_core::Refusal::AddressUnknown)), "{answer:?}");
+    assert!(matches!(answer, Dialled::Refused(imex_core::Refusal::AddressUnknown, _)), "{answer:?}");
     first.await_log("Refused a connection from an address that is not in the node map");
     let other = dial_as(&rack, 1, 5, DomainToken::new("other").unwrap());
-    assert!(matches!(other, Dialled::Refused(imex_core::Refusal::OtherDomain)), "{other:?}");
+    assert!(matches!(other, Dialled::Refused(imex_core::Refusal::OtherDomain, _)), "{other:?}");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_member_of_another_domain_is_told_nothing() {
     let first = rack.start(0);
     first.await_state(NodeState::Ready);
     let answer = dial_as(&rack, 1, 1, DomainToken::new("other").unwrap());
-    assert!(matches!(answer, Dialled::Refused(imex_core::Refusal::OtherDomain)), "{answer:?}");
+    assert!(matches!(answer, Dialled::Refused(imex_core::Refusal::OtherDomain, _)), "{answer:?}");
 }
 
 #[test]

@@ -72,15 +72,15 @@ fn a_member_cannot_be_another_one() {
     let ends = scene.ends(1);
     // With its own certificate, from the other's address, under the other's name.
     let answer = scene.introduce(&ends, 2, scene.rack.address(2), None);
-    assert!(matches!(answer, Ok(Dialled::Refused(Refusal::Unproven))), "{answer:?}");
+    assert!(matches!(answer, Ok(Dialled::Refused(Refusal::Unproven, _))), "{answer:?}");
     scene.await_counter("RefusedUnproven");
     // From its own address, under the other's name.
     let answer = scene.introduce(&ends, 2, scene.rack.address(1), None);
-    assert!(matches!(answer, Ok(Dialled::Refused(Refusal::Unproven))), "{answer:?}");
+    assert!(matches!(answer, Ok(Dialled::Refused(Refusal::Unproven, _))), "{answer:?}");
     // With a proof that nobody asked for.
     let proof = Credential::new(vec![7; 100]).unwrap();
     let answer = scene.introduce(&ends, 1, scene.rack.address(1), Some(&proof));
-    assert!(matches!(answer, Ok(Dialled::Refused(Refusal::Unproven))), "{answer:?}");
+    assert!(matches!(answer, Ok(Dialled::Refused(Refusal::Unproven, _))), "{answer:?}");
     scene.joins_while(|| {});
 }
 

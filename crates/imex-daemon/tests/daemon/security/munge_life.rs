@@ -1,6 +1,8 @@
 //! MUNGE over the life of a domain, and those who have no part in it.
 
+use std::net::TcpListener;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use imex_core::hello::{Introduction, PROTOCOL_VERSION};
@@ -96,11 +98,11 @@ fn strangers_with_tls_and_a_hello_but_no_good_credential_are_refused() {
     ];
     for (what, credential) in others {
         let answer = stranger.dial(&credential);
-        assert!(matches!(answer, Dialled::Refused(Refusal::Unproven)), "{what}: {answer:?}");
+        assert!(matches!(answer, Dialled::Refused(Refusal::Unproven, _)), "{what}: {answer:?}");
     }
     if uid == 0 {
         let answer = stranger.dial(&|claim| Some(as_nobody(&cell, claim)));
-        assert!(matches!(answer, Dialled::Refused(Refusal::Unproven)), "by another user: {answer:?}");
+        assert!(matches!(answer, Dialled::Refused(Refusal::Unproven, _)), "by another user: {answer:?}");
     } else {
         namespace::skip("root, to be another user");
     }
@@ -110,6 +112,48 @@ fn strangers_with_tls_and_a_hello_but_no_good_credential_are_refused() {
     joined.await_domain(DomainState::Up);
     assert!(watch.elapsed() < Duration::from_secs(5), "{:?}", watch.elapsed());
     members.iter().for_each(|node| node.await_domain(DomainState::Up));
+}
+
+#[test]
+fn a_refusal_is_believed_only_from_somebody_who_proves_to_be_a_node() {
+    let Some(cell) = Cell::start("site") else { return };
+    let (rack, munge) = (rack(&cell, 3), Munge::load(Some(&cell.munged.socket())).unwrap());
+    let (mut first, mut known) = (rack.start(0), rack.start(2));
+    first.await_link(2, LinkState::Connected);
+    known.kill();
+    let port = TcpListener::bind(rack.peer_address(2)).unwrap();
+    let stranger = Stranger { rack: &rack, munge, ends: RunEnds::new().unwrap() };
+    let by = Arc::new(stranger.hello());
+    let made_up = [
+        Refusal::Version { by: Arc::clone(&by) },
+        Refusal::Map { by: Arc::clone(&by), entries: Arc::new(["192.0.2.1".to_owned()]), len: 1 },
+        Refusal::NotAtItsAddress { by: Arc::clone(&by) },
+        Refusal::AddressUnknown,
+    ];
+    for refusal in made_up {
+        stranger.refuse(&port, &refusal, Shows::Nothing);
+        // It dials again only when it has taken the refusal in.
+        stranger.refuse(&port, &Refusal::Unproven, Shows::Nothing);
+        let link = first.link(2);
+        assert!(
+            !matches!(link, Some(LinkState::VersionMismatch | LinkState::MapMismatch)),
+            "{refusal:?}: {link:?}"
+        );
+    }
+    first.await_log("it refuses this node, and does not prove who it is itself");
+    assert!(!first.log().contains("is void"), "{}", first.log());
+
+    first.expect_error("is void because it was restarted");
+    stranger.refuse(&port, &Refusal::Version { by }, Shows::Credential);
+    first.await_link(2, LinkState::VersionMismatch);
+    first.await_log("is void because it was restarted");
+}
+
+/// What a refusal comes with.
+#[derive(Clone, Copy)]
+enum Shows {
+    Nothing,
+    Credential,
 }
 
 /// What a stranger makes of the claim that would be right.
@@ -161,6 +205,37 @@ impl Stranger<'_> {
                 .await
                 .unwrap()
         })
+    }
+
+    /// Takes node 0's next connection to node 2, and turns it away.
+    fn refuse(&self, port: &TcpListener, refusal: &Refusal, shows: Shows) {
+        let (tcp, _) = port.accept().unwrap();
+        tcp.set_nonblocking(true).unwrap();
+        block_on(async {
+            let tcp = tokio::net::TcpStream::from_std(tcp).unwrap();
+            let secured = self.ends.accept(tcp).await.unwrap();
+            let binding = *secured.session.binding();
+            let incoming = imex_wire::await_hello(secured.io, LinkLimits::for_nodes(3)).await.unwrap();
+            let credential = match shows {
+                Shows::Nothing => None,
+                Shows::Credential => Some(self.credential(binding).await),
+            };
+            incoming.answering_with(credential).refuse(refusal).await;
+        });
+    }
+
+    /// What node 2 would show to node 0 at its own end of a connection.
+    async fn credential(&self, binding: [u8; 32]) -> Credential {
+        let claim = Claim {
+            role: Role::Acceptor,
+            from: NodeId::new(2),
+            to: NodeId::new(0),
+            instance: self.hello().instance(),
+            token: DomainToken::default(),
+            binding,
+        };
+        let uid = nix::unistd::geteuid().as_raw();
+        Credential::new(self.munge.encode(claim.bytes(), uid).await.unwrap()).unwrap()
     }
 
     fn hello(&self) -> Hello {
