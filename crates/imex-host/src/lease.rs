@@ -7,8 +7,9 @@
 //! A lease is a file, because who takes it ends at once and it must outlive them; it is gone after a reboot, as the job
 //! is. A claim is a lock on a file, held by a process: one that dies has claimed nothing.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::thread;
@@ -247,9 +248,14 @@ impl Holder {
     }
 }
 
+/// Only its owner may open it: whoever can open a file can lock it, even for reading, and so keep jobs away.
 fn open(path: &Path) -> Result<File, LeaseError> {
-    let opened = File::options().read(true).write(true).create(true).truncate(false).open(path);
-    opened.map_err(io_error(path))
+    const PRIVATE: u32 = 0o600;
+    let opened = File::options().read(true).write(true).create(true).truncate(false).mode(PRIVATE).open(path);
+    let file = opened.map_err(io_error(path))?;
+    // One that an earlier version made.
+    file.set_permissions(Permissions::from_mode(PRIVATE)).map_err(io_error(path))?;
+    Ok(file)
 }
 
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> LeaseError {
@@ -284,6 +290,18 @@ mod tests {
         assert!(matches!(leases.take(&one, Timestamp::UNIX_EPOCH).unwrap_err(), LeaseError::Claimed));
         drop(claim);
         leases.take(&one, Timestamp::UNIX_EPOCH).unwrap();
+    }
+
+    #[test]
+    fn nobody_else_can_lock_what_keeps_jobs_away() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(".turn"), "").unwrap();
+        let leases = Leases::at(dir.path());
+        drop(leases.claim().unwrap());
+        for name in [".turn", ".claim"] {
+            let mode = fs::metadata(dir.path().join(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
     }
 
     #[test]

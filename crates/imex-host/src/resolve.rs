@@ -89,6 +89,16 @@ pub async fn resolve(
     resolve_with(Arc::new(system), names, family, within).await
 }
 
+/// All addresses of each name, in the order of the names, sorted, each once, all `within` the time.
+///
+/// # Errors
+///
+/// The first name, in their order, that the resolver does not know or did not tell in time.
+pub async fn all(names: &[String], within: Duration) -> Result<Vec<Vec<IpAddr>>, ResolveError> {
+    let answers = names.iter().zip(answers(Arc::new(system), names, within).await?);
+    answers.map(|(name, answer)| known(name, answer, within)).collect()
+}
+
 /// Asks the system.
 fn system(name: &str) -> Answer {
     Ok((name, 0).to_socket_addrs()?.map(|address: SocketAddr| address.ip()).collect())
@@ -101,6 +111,12 @@ async fn resolve_with(
     family: Family,
     within: Duration,
 ) -> Result<Vec<IpAddr>, ResolveError> {
+    let answers = names.iter().zip(answers(ask, names, within).await?);
+    answers.map(|(name, answer)| judge(name, answer, family, within)).collect()
+}
+
+/// What is said of each name in time.
+async fn answers(ask: Ask, names: &[String], within: Duration) -> Result<Vec<Option<Answer>>, ResolveError> {
     let deadline = Instant::now() + within;
     let (sender, mut receiver) = mpsc::channel(names.len().max(1));
     start(ask, names, &sender)?;
@@ -110,8 +126,7 @@ async fn resolve_with(
     while let Ok(Some((index, answer))) = timeout_at(deadline, receiver.recv()).await {
         found[index] = Some(answer);
     }
-    let answers = names.iter().zip(found);
-    answers.map(|(name, answer)| judge(name, answer, family, within)).collect()
+    Ok(found)
 }
 
 /// Starts threads that ask for one name after the other. They are not the runtime's: it would wait for them when it ends,
@@ -151,19 +166,19 @@ fn judge(
     family: Family,
     after: Duration,
 ) -> Result<IpAddr, ResolveError> {
+    let found = known(name, answer, after)?;
+    let address = choose(&found, family);
+    address.ok_or_else(|| ResolveError::Family { name: name.to_owned(), family, found })
+}
+
+/// The addresses that an answer gives.
+fn known(name: &str, answer: Option<Answer>, after: Duration) -> Result<Vec<IpAddr>, ResolveError> {
     let name = || name.to_owned();
-    match answer {
-        None => Err(ResolveError::Overdue { name: name(), after }),
-        Some(Err(source)) => Err(ResolveError::Unknown { name: name(), source }),
-        Some(Ok(mut found)) => {
-            found.sort_unstable();
-            found.dedup();
-            match choose(&found, family) {
-                Some(address) => Ok(address),
-                None => Err(ResolveError::Family { name: name(), family, found }),
-            }
-        }
-    }
+    let answer = answer.ok_or_else(|| ResolveError::Overdue { name: name(), after })?;
+    let mut found = answer.map_err(|source| ResolveError::Unknown { name: name(), source })?;
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
 }
 
 /// The lowest address of the wanted family.
