@@ -206,18 +206,39 @@ pub enum OperatorError {
 ///
 /// If it cannot be read or has errors; all of them are told.
 pub fn load(path: &Path) -> Result<Operator, OperatorError> {
+    match salvage(path) {
+        (operator, None) => Ok(operator),
+        (_, Some(error)) => Err(error),
+    }
+}
+
+/// Reads as much of the file as is right, and why the rest is not: for what must be cleaned up whatever the file says. A key
+/// that is wrong has its default.
+pub fn salvage(path: &Path) -> (Operator, Option<OperatorError>) {
+    match read(path) {
+        Ok(None) => (Operator::default(), None),
+        Ok(Some(text)) => {
+            let (values, problems) = Values::judge(&text, path);
+            let wrong = || OperatorError::Wrong { path: path.to_owned(), problems: problems.clone() };
+            (Operator::of(&values), (!problems.is_empty()).then(wrong))
+        }
+        Err(error) => (Operator::default(), Some(error)),
+    }
+}
+
+/// The text of the file, if there is one.
+fn read(path: &Path) -> Result<Option<String>, OperatorError> {
     let bytes = match file::read(path, MAX_BYTES) {
         Ok(bytes) => bytes,
-        Err(FileError::Missing) => return Ok(Operator::default()),
+        Err(FileError::Missing) => return Ok(None),
         Err(source) => return Err(OperatorError::Unreadable { path: path.to_owned(), source }),
     };
-    let wrong = |problems| OperatorError::Wrong { path: path.to_owned(), problems };
     let text = crate::text::decode(&bytes, MAX_BYTES).map_err(|error| {
         let mut problems = Problems::default();
         problems.push(Problem::new(Severity::Error, path, error.to_string()).at(error.line()));
-        wrong(problems)
+        OperatorError::Wrong { path: path.to_owned(), problems }
     })?;
-    Operator::parse(text, path).map_err(wrong)
+    Ok(Some(text.to_owned()))
 }
 
 impl Operator {
@@ -227,7 +248,8 @@ impl Operator {
     ///
     /// All problems: an unknown key is one, because what it was to change would silently not be.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Problems> {
-        Values::judge(text, path).map(|values| Operator::of(&values))
+        let (values, problems) = Values::judge(text, path);
+        if problems.is_empty() { Ok(Operator::of(&values)) } else { Err(problems) }
     }
 
     fn of(values: &Values) -> Self {

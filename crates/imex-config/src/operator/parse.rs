@@ -39,7 +39,8 @@ fn default(key: &OperatorKey) -> Value {
 }
 
 impl Values {
-    pub(super) fn judge(text: &str, path: &Path) -> Result<Self, Problems> {
+    /// What is right in a text, and what is wrong with it.
+    pub(super) fn judge(text: &str, path: &Path) -> (Self, Problems) {
         let mut judge = Judge { text, path, values: Values::default(), problems: Problems::default() };
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in errors {
@@ -49,7 +50,7 @@ impl Values {
         for (name, content) in table.get_ref() {
             judge.table(name, content);
         }
-        if judge.problems.is_empty() { Ok(judge.values) } else { Err(judge.problems) }
+        (judge.values, judge.problems)
     }
 
     fn put(&mut self, key: &OperatorKey, value: Value) {

@@ -64,6 +64,17 @@ shared = \"skip\"
 }
 
 #[test]
+fn what_is_right_in_a_wrong_file_can_be_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("openimex.toml");
+    std::fs::write(&path, "[service]\nprovider = \"nvidia-imex\"\nunti = \"x\"\n").unwrap();
+    let (operator, error) = salvage(&path);
+    assert_eq!(operator.service.provider, Provider::NvidiaImex);
+    assert!(matches!(error, Some(OperatorError::Wrong { .. })));
+    assert!(matches!(load(&path), Err(OperatorError::Wrong { .. })));
+}
+
+#[test]
 fn a_text_that_is_no_toml_is_told_with_its_line() {
     let told = problems("[service]\nprovider = imexd\n");
     assert!(told.starts_with("openimex.toml:2: error: "), "{told}");
