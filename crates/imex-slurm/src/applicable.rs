@@ -20,6 +20,8 @@ pub struct Facts {
     pub nodes: usize,
     /// Whether the driver has IMEX channels.
     pub capability: Option<Capability>,
+    /// Whether the machine has a GPU of NVIDIA's, whatever its driver says.
+    pub gpu: Option<Gpu>,
     /// Which instance of a cloud this machine is.
     pub instance_type: Option<InstanceType>,
     /// Which fabric its GPUs are attached to.
@@ -47,6 +49,16 @@ pub enum Capability {
         /// Why, in words.
         why: String,
     },
+}
+
+/// What the machine's buses say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gpu {
+    /// There is a GPU of NVIDIA's.
+    Nvidia,
+    /// There is none.
+    None,
 }
 
 /// What the metadata service says.
@@ -105,6 +117,8 @@ pub enum UnitFile {
 pub enum Question {
     /// `/proc/devices`.
     Capability,
+    /// The machine's buses.
+    Gpu,
     /// The metadata service.
     InstanceType,
     /// NVML.
@@ -256,17 +270,32 @@ impl UnitFile {
 impl Facts {
     /// What is known before anything is looked at.
     pub fn of_job(exclusivity: Exclusivity, nodes: usize) -> Self {
-        Facts { exclusivity, nodes, capability: None, instance_type: None, fabric: None, unit: None }
+        Facts {
+            exclusivity,
+            nodes,
+            capability: None,
+            gpu: None,
+            instance_type: None,
+            fabric: None,
+            unit: None,
+        }
     }
 }
 
 /// What is to be looked at next, or what it comes to.
 pub fn next(facts: &Facts, policy: &Operator) -> Next {
-    let judged = hardware(facts, policy).and_then(|()| job(facts, policy));
-    match judged.and_then(|extent| service(facts, policy).map(|()| extent)) {
-        Ok(extent) => Next::Is(extent),
-        Err(next) => next,
+    decide(facts, policy).map_or_else(|next| next, Next::Is)
+}
+
+fn decide(facts: &Facts, policy: &Operator) -> Result<Applicability, Next> {
+    hardware(facts, policy)?;
+    // A job that wants nothing is not refused for what is broken.
+    let extent = job(facts, policy)?;
+    fabric(facts, policy)?;
+    if extent == Applicability::Domain {
+        service(facts, policy)?;
     }
+    Ok(extent)
 }
 
 /// Whether the machine has IMEX.
@@ -282,6 +311,11 @@ fn hardware(facts: &Facts, policy: &Operator) -> Result<(), Next> {
     {
         return skip(Skip::InstanceType { name: name.clone() });
     }
+    Ok(())
+}
+
+/// Whether the GPUs are attached to what memory is shared over.
+fn fabric(facts: &Facts, policy: &Operator) -> Result<(), Next> {
     if policy.hardware.fabric == Fabric::Ignored {
         return Ok(());
     }
@@ -312,6 +346,15 @@ fn without_channels(facts: &Facts, policy: &Operator, why: &str) -> Result<(), N
     {
         return refuse(Refusal::NoChannels { why: format!("instance type {name} has IMEX, but {why}") });
     }
+    // A GPU and a service that is to be used, but no channels: the driver has failed. Were this node skipped, nobody would be
+    // at fault while the others wait for it, and the job would come back to it.
+    if *known(facts.gpu.as_ref(), Question::Gpu)? == Gpu::Nvidia
+        && *known(facts.unit.as_ref(), Question::Unit)? == UnitFile::Usable
+    {
+        return refuse(Refusal::NoChannels {
+            why: format!("it has a GPU and the service's unit, but {why}"),
+        });
+    }
     skip(Skip::NoChannels { why })
 }
 
@@ -326,8 +369,7 @@ fn job(facts: &Facts, policy: &Operator) -> Result<Applicability, Next> {
     }
     match (facts.nodes, policy.jobs.one_node) {
         (0 | 1, OneNode::Skip) => skip(Skip::OneNode),
-        // No service is needed, so that nothing more is asked.
-        (0 | 1, OneNode::Channel) => Err(Next::Is(Applicability::Channel)),
+        (0 | 1, OneNode::Channel) => Ok(Applicability::Channel),
         (_, OneNode::Domain | OneNode::Channel | OneNode::Skip) => Ok(Applicability::Domain),
     }
 }

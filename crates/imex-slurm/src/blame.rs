@@ -18,6 +18,8 @@
 //! 6. Links are missing among those that are left: the end with more missing links is **at fault**, of equals both are
 //!    **tied**.
 //!
+//! Rules 4 and 5 hold only while they hold for fewer than half of the members: what all are slow at is nobody's fault.
+//!
 //! What is left is good. What a node then does is policy: `innocent` and `tie` in `openimex.toml`.
 
 pub mod text;
@@ -127,6 +129,7 @@ pub fn judge(view: &View) -> Judgement {
     let ranks = Ranks { gone: gone(view, &left), left };
     let mut standings: Vec<Standing> =
         (0..view.members.len()).map(|member| alone(view, &ranks, member)).collect();
+    pardon(&mut standings);
     judge_links(view, &mut standings);
     let verdict = match &standings[view.own] {
         Standing::AtFault { .. } => Verdict::AtFault,
@@ -189,6 +192,19 @@ fn alone(view: &View, ranks: &Ranks, member: usize) -> Standing {
         };
     }
     own_word(view, member)
+}
+
+/// What half of the members or more are slow at is nobody's fault.
+fn pardon(standings: &mut [Standing]) {
+    let slow = |standing: &Standing| {
+        matches!(standing, Standing::AtFault { fault: Fault::NotReady { .. } | Fault::Silent })
+    };
+    let count = standings.iter().filter(|standing| slow(standing)).count();
+    if standings.len() > 1 && 2 * count >= standings.len() {
+        for standing in standings.iter_mut().filter(|standing| slow(standing)) {
+            *standing = Standing::Good;
+        }
+    }
 }
 
 /// Rules 4 and 5: what a member that enough others reach says itself.

@@ -147,7 +147,7 @@ impl JobContext {
         let node = reader.needed("SLURMD_NODENAME").unwrap_or_default().to_owned();
         reader.member(&node, nodes.as_deref());
         let uid = reader.number("SLURM_JOB_UID");
-        let gid = reader.number("SLURM_JOB_GID");
+        let gid = reader.optional("SLURM_JOB_GID").and_then(|gid| gid.parse().ok());
         let het = reader.het();
         let told = Told {
             exclusive: reader.optional("SLURM_JOB_EXCLUSIVE"),

@@ -124,7 +124,7 @@ pub fn plan(me: &JobName, domain: Option<&JobDomain>, leases: &[Lease], operator
         .filter(|holder| job_of(holder) == Some(me.job) && my_run(holder))
         .collect();
     let channel_by_policy = || match operator.channels.channels {
-        Channels::PerJob => Some(own_channel(me.job, operator.channels.count)),
+        Channels::PerJob => own_channel(me.job, &operator.channels, operator.channels.count),
         Channels::Channel0 | Channels::Switch | Channels::Off => None,
     };
     match domain {
@@ -166,14 +166,27 @@ pub async fn run<S: ServiceManager>(me: &JobName, mut hands: Hands<'_, S>, clock
         }
     };
     let file = JobDomainFile::within(&operator.files.state);
-    let state = file.read().unwrap_or_default();
     let leases = Leases::at(operator.files.leases());
+    let (state, broken) = match file.read() {
+        Ok(state) => (state, false),
+        // What nobody can read is nobody's: it is taken away, unless another job has a lease.
+        Err(JobDomainError::Malformed { .. }) => (None, true),
+        Err(error) => {
+            report.problems.push(error.into());
+            (None, false)
+        }
+    };
     match leases.held() {
-        Ok(held) => report.plan = plan(me, state.as_ref(), &held, operator),
+        Ok(held) => {
+            report.plan = plan(me, state.as_ref(), &held, operator);
+            let others = held.iter().any(|lease| job_of(&lease.holder) != Some(me.job));
+            report.plan.domain |= broken && !others;
+        }
         Err(error) => report.problems.push(error.into()),
     }
     if report.plan.domain {
-        hands.take_away(budget.step(clock.now(), operator.prolog.stop), &mut report).await;
+        let asked = budget.step(clock.now(), operator.prolog.stop);
+        hands.take_away(asked, state.as_ref(), &mut report).await;
     }
     if report.problems.is_empty() {
         forget(&file, &leases, &mut report);
@@ -185,7 +198,12 @@ pub async fn run<S: ServiceManager>(me: &JobName, mut hands: Hands<'_, S>, clock
 
 impl<S: ServiceManager> Hands<'_, S> {
     /// Takes away service, map and channel; the service has `asked` to stop before it is killed.
-    pub(crate) async fn take_away(&mut self, asked: Duration, report: &mut Report) {
+    pub(crate) async fn take_away(
+        &mut self,
+        asked: Duration,
+        state: Option<&JobDomain>,
+        report: &mut Report,
+    ) {
         match self.manager.stop(Patience { asked, killed: KILLED }).await {
             Ok(how) => report.did.push(Did::Stopped { how }),
             // Uninstalled since: nothing runs.
@@ -193,7 +211,7 @@ impl<S: ServiceManager> Hands<'_, S> {
             Err(error) => report.problems.push(Problem::Stop(error)),
         }
         (self.after)("epilog-stop");
-        match empty(self.operator) {
+        match empty(self.operator, state) {
             Ok(map) => report.did.push(Did::Emptied { map }),
             Err(error) => report.problems.push(error.into()),
         }
@@ -215,10 +233,11 @@ pub(crate) fn remove(operator: &Operator, numbers: impl IntoIterator<Item = u32>
 }
 
 /// Empties the node map, so that a service that is started by accident forms no domain, and resets the keys of the job.
-fn empty(operator: &Operator) -> Result<PathBuf, FilesError> {
+fn empty(operator: &Operator, state: Option<&JobDomain>) -> Result<PathBuf, FilesError> {
     let policy = &operator.service;
     let file = map::read_config(&policy.config)?;
-    map::configure(&policy.config, &file, &map::settings_without_job(policy))?;
+    let before = state.map(|state| state.keys_before.clone()).unwrap_or_default();
+    map::configure(&policy.config, &file, &map::settings_without_job(policy, &before))?;
     let path = map::map_path(policy, &file);
     map::write_map(&path, "")?;
     Ok(path)

@@ -4,6 +4,7 @@
 //! the verdict. Tasks, `imex validate` and `imex doctor` read it; the epilog takes it away. It carries the boot's id: a job
 //! may stay RUNNING over a quick power cycle, without another prolog, and its domain is gone all the same.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,9 @@ pub struct JobDomain {
     /// Its channel, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<JobChannel>,
+    /// Keys of `config.cfg` that the prolog set, with what they were before; none if they were not there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub keys_before: BTreeMap<String, Option<String>>,
 }
 
 /// A member by name and address.
@@ -234,6 +238,7 @@ mod tests {
             block: None,
             domains: Some(1),
             channel: None,
+            keys_before: Default::default(),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! One run at a time: prologs, epilogs and sweeps of a node take turns.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,6 +11,9 @@ use tokio::time::sleep;
 
 /// How often a lock is tried again.
 const RETRY: Duration = Duration::from_millis(20);
+
+/// Whoever can open the lock can take it, even who may only read it, and so keep jobs away.
+const PRIVATE: u32 = 0o600;
 
 /// A turn. It ends when it is dropped, and with the process, however that ends.
 #[derive(Debug)]
@@ -47,7 +51,9 @@ pub async fn turn(run: &Path, within: Duration) -> Result<Turn, LockError> {
     let path = run.join("turn");
     let cannot = |source| LockError::Io { path: path.clone(), source };
     fs::create_dir_all(run).map_err(cannot)?;
-    let file = File::options().write(true).create(true).truncate(false).open(&path).map_err(cannot)?;
+    let opened = File::options().write(true).create(true).truncate(false).mode(PRIVATE).open(&path);
+    let file = opened.map_err(cannot)?;
+    file.set_permissions(Permissions::from_mode(PRIVATE)).map_err(cannot)?;
     let mut waited = Duration::ZERO;
     loop {
         match file.try_lock() {
@@ -60,5 +66,23 @@ pub async fn turn(run: &Path, within: Duration) -> Result<Turn, LockError> {
         }
         sleep(RETRY).await;
         waited += RETRY;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_has_a_turn_and_nobody_else_can_even_open_the_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let turn = |within| runtime.block_on(turn(dir.path(), Duration::from_millis(within)));
+        let first = turn(0).unwrap();
+        assert!(matches!(turn(30), Err(LockError::Busy { .. })));
+        drop(first);
+        turn(0).unwrap();
+        let mode = fs::metadata(dir.path().join("turn")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 }

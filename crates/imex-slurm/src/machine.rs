@@ -4,12 +4,11 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use imex_config::operator::Family;
 use imex_host::boot::BootId;
 use imex_host::devices::{CharDevices, DevicesError};
 use thiserror::Error;
 
-use crate::applicable::{FabricFact, InstanceType};
+use crate::applicable::{FabricFact, Gpu, InstanceType};
 use crate::scope::Places;
 
 /// This machine, the resolver, and Slurm's files and tools.
@@ -37,7 +36,7 @@ pub trait Machine {
     /// The jobs that have a step here.
     fn jobs_with_steps(&self) -> Vec<u32>;
 
-    /// The one address of each name, in their order, as the resolver has it.
+    /// All addresses of each name, in the order of the names, as the resolver has them.
     ///
     /// # Errors
     ///
@@ -45,9 +44,17 @@ pub trait Machine {
     fn resolve(
         &self,
         names: &[String],
-        family: Family,
         within: Duration,
-    ) -> impl Future<Output = Result<Vec<IpAddr>, Unknown>>;
+    ) -> impl Future<Output = Result<Vec<Vec<IpAddr>>, Unknown>>;
+
+    /// The address by which this machine speaks to another, if there is a way to it.
+    fn address_towards(&self, other: IpAddr) -> Option<IpAddr>;
+
+    /// Whether it has a GPU of NVIDIA's, whatever the driver says.
+    fn gpu(&self) -> Gpu;
+
+    /// How many channels the driver has; `None` if it does not tell.
+    fn channel_count(&self) -> Option<u32>;
 
     /// What `scontrol` says to some words.
     ///

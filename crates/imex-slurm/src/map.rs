@@ -3,6 +3,7 @@
 //! In `config.cfg` single keys are set and everything else stays as its administrator wrote it. A file that says already
 //! what it should is not written again.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -116,14 +117,31 @@ pub fn settings(policy: &ServicePolicy, job: u32, token: &str, file: &ServiceFil
     settings
 }
 
-/// What the keys are to be when no job has the node.
-pub fn settings_without_job(policy: &ServicePolicy) -> Vec<Setting> {
-    match policy.provider {
-        Provider::Imexd => {
-            vec![Setting { key: keys::table::OPENIMEX_DOMAIN_TOKEN.name, value: String::new() }]
-        }
-        Provider::NvidiaImex => Vec::new(),
-    }
+/// What keys of the job's were before they are set: by name, none if they are not there. Where the node map is and how the tool
+/// asks are the site's, and stay.
+pub fn before(file: &ServiceFile, settings: &[Setting]) -> BTreeMap<String, Option<String>> {
+    let value = |key: &str| file.get(key).map(|set| set.value.to_owned());
+    let of_job = [keys::table::SERVER_PORT.name, keys::table::OPENIMEX_AUTH.name];
+    let set = settings.iter().map(|setting| setting.key).filter(|key| of_job.contains(key));
+    set.map(|key| (key.to_owned(), value(key))).collect()
+}
+
+/// What the keys are to be when no job has the node: no token, and what the prolog has set as it was before. A key that was
+/// not there gets its default.
+pub fn settings_without_job(
+    policy: &ServicePolicy,
+    before: &BTreeMap<String, Option<String>>,
+) -> Vec<Setting> {
+    let token = &keys::table::OPENIMEX_DOMAIN_TOKEN;
+    let restored = before.iter().filter_map(|(key, value)| {
+        let key = keys::find(key)?;
+        Some(Setting { key: key.name, value: value.clone().unwrap_or_else(|| key.default.to_owned()) })
+    });
+    let own = match policy.provider {
+        Provider::Imexd => Some(Setting { key: token.name, value: String::new() }),
+        Provider::NvidiaImex => None,
+    };
+    own.into_iter().chain(restored).collect()
 }
 
 /// Reads a configuration file; one that is not there is empty.
@@ -207,9 +225,10 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), expected);
         let again = configure(&path, &read_config(&path).unwrap(), &settings).unwrap();
         assert_eq!(again, Written::Before);
-        let after = configure(&path, &read_config(&path).unwrap(), &settings_without_job(&policy)).unwrap();
-        assert_eq!(after, Written::Now);
-        assert!(fs::read_to_string(&path).unwrap().ends_with("OPENIMEX_DOMAIN_TOKEN=\n"));
+        let reset = settings_without_job(&policy, &before(&file, &settings));
+        assert_eq!(configure(&path, &read_config(&path).unwrap(), &reset).unwrap(), Written::Now);
+        let expected = format!("{CONFIG}OPENIMEX_DOMAIN_TOKEN=\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), expected);
     }
 
     #[test]
@@ -224,7 +243,7 @@ mod tests {
         };
         assert_eq!(keys(CONFIG), ["IMEX_CMD_ENABLED=1", "IMEX_CMD_PORT=50005"]);
         assert_eq!(keys("IMEX_CMD_PORT=5\n"), ["IMEX_CMD_ENABLED=1"]);
-        assert_eq!(settings_without_job(&policy), []);
+        assert_eq!(settings_without_job(&policy, &BTreeMap::new()), []);
     }
 
     #[test]

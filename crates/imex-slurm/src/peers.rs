@@ -97,8 +97,7 @@ fn pick(node: &str, found: &[IpAddr], family: Family) -> Result<IpAddr, PeerProb
     if found.is_empty() {
         return Err(PeerProblem::None { node: node.to_owned() });
     }
-    let canonical = found.iter().map(IpAddr::to_canonical);
-    let usable: Vec<IpAddr> = canonical.filter(|address| !is_local(*address)).collect();
+    let usable = usable(found);
     if usable.is_empty() {
         return Err(PeerProblem::Local { node: node.to_owned(), found: found.to_vec() });
     }
@@ -110,6 +109,12 @@ fn pick(node: &str, found: &[IpAddr], family: Family) -> Result<IpAddr, PeerProb
     // IPv4 comes before IPv6 in the order of addresses; the lowest is the same whatever the order in which a resolver gives.
     let lowest = wanted.min().copied();
     lowest.ok_or_else(|| PeerProblem::Family { node: node.to_owned(), found: usable, family })
+}
+
+/// Those that other nodes can use, in one form.
+pub fn usable(found: &[IpAddr]) -> Vec<IpAddr> {
+    let canonical = found.iter().map(IpAddr::to_canonical);
+    canonical.filter(|address| !is_local(*address)).collect()
 }
 
 fn is_local(address: IpAddr) -> bool {

@@ -110,6 +110,8 @@ pub struct Prolog<'s, M, S, F> {
     budget: Budget,
     log: JobLog,
     record: Record,
+    /// Whether a domain that a lost epilog left behind was found.
+    took_over: bool,
 }
 
 /// How a prolog ended, and what it says about it.
@@ -137,7 +139,7 @@ where
         record: Record,
     ) -> Self {
         let budget = Budget::new(clock.now(), site.operator.prolog.budget);
-        Prolog { site, context, clock, budget, log, record }
+        Prolog { site, context, clock, budget, log, record, took_over: false }
     }
 
     /// Does it all. Dropping the future stops at the next wait; [`Prolog::finish`] is for afterwards.
@@ -193,10 +195,10 @@ where
         let lock = self.lock().await?;
         let mut domain = self.lease().await?;
         let ended = match channel_only {
-            true => self.channel_only(&mut domain),
+            true => self.channel_only(&mut domain).await,
             false => self.domain(&mut domain).await,
         };
-        let ended = self.conclude(&mut domain, ended);
+        let ended = self.conclude(&mut domain, ended).await;
         drop(lock);
         ended
     }

@@ -102,7 +102,10 @@ pub fn by_shown_topology(text: &str) -> Places {
         let word = |key: &str| line.split_whitespace().find_map(|word| word.strip_prefix(key));
         let (Some(block), Some(nodes)) = (word("BlockName="), word("Nodes=")) else { continue };
         let Ok(nodes) = HostList::parse(nodes) else { continue };
-        places.extend(nodes.iter().map(|node| (node, block.to_owned())));
+        for node in nodes.iter() {
+            // The first block that has a node counts, as for Slurm.
+            places.entry(node).or_insert_with(|| block.to_owned());
+        }
     }
     places
 }
@@ -111,6 +114,15 @@ impl Division {
     /// This node's domain.
     pub fn share(&self) -> &Share {
         &self.domains[self.own]
+    }
+
+    /// Nodes in no block while others of the job are in one: they get a domain each, which is seldom meant.
+    pub fn strays(&self) -> Vec<&str> {
+        if self.domains.iter().all(|share| share.block.is_none()) {
+            return Vec::new();
+        }
+        let strays = self.domains.iter().filter(|share| share.block.is_none());
+        strays.flat_map(|share| share.nodes.iter().map(String::as_str)).collect()
     }
 
     /// In words, for the log.
@@ -174,6 +186,8 @@ mod tests {
         assert_eq!(told("x1", "x1"), "one domain of 1 (x1)");
         let two = "2 domains: 1 in rack1 (n18) + 2 in rack2 (n[19-20]); this node is in that of 2";
         assert_eq!(told("n[18-20]", "n19"), two);
+        let strays = |nodes| divide_if_placed(&list(nodes), "n1", &racks()).strays().join(" ");
+        assert_eq!((strays("n[1-2,40-41]").as_str(), strays("x[1-2]").as_str()), ("n40 n41", ""));
     }
 
     #[test]

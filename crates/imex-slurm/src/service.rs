@@ -111,6 +111,15 @@ pub fn ended(facts: &ServiceFacts, provider: Provider) -> Option<String> {
     }
 }
 
+/// Whether systemd is about to start the service again after it ended because its port was taken: that passes.
+pub fn may_mend(facts: &ServiceFacts, provider: Provider) -> bool {
+    let again = facts.sub.starts_with("auto-restart");
+    provider == Provider::Imexd
+        && again
+        && facts.result == ServiceResult::ExitCode
+        && facts.exec_main_status == 4
+}
+
 /// How the last run of the service ended, in words.
 pub fn how(facts: &ServiceFacts, provider: Provider) -> String {
     let unit = &facts.id;

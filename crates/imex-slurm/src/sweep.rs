@@ -3,7 +3,7 @@
 //! At any moment a job may be between its prolog and its first step, so that only two things prove that a domain is not used
 //! any more: the machine was booted since, or Slurm says that the job has ended. Where Slurm does not answer, all stays.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use imex_config::Operator;
@@ -12,7 +12,7 @@ use imex_host::HostList;
 use imex_host::boot::BootId;
 use imex_host::channel::{self, Listing};
 use imex_host::lease::{Lease, Leases};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::epilog::{self, Hands, Plan, Report};
 use crate::job_domain::{JobDomain, JobDomainFile};
@@ -56,6 +56,8 @@ pub struct Found<'f> {
 pub struct Sweep {
     /// What is taken away.
     pub plan: Plan,
+    /// Whether the state stays all the same, for tasks of a job that goes on.
+    pub keep_state: bool,
     /// Channels that belong to no job.
     pub channels: Vec<u32>,
     /// Of which jobs, and why.
@@ -79,7 +81,8 @@ pub enum What {
     Ended,
     /// The domain of a job from before the machine was booted.
     Rebooted,
-    /// The same, and Slurm has kept the job running: it has lost its domain.
+    /// The same, and Slurm has kept the job running, or does not say: it has lost its domain. The state stays, so that its
+    /// tasks are refused.
     Lost,
     /// Slurm does not say whether the job runs: its domain stays.
     Unknown,
@@ -115,8 +118,8 @@ pub fn plan(found: &Found<'_>, operator: &Operator) -> Sweep {
 fn sweep_domain(domain: &JobDomain, found: &Found<'_>, life: Life, sweep: &mut Sweep) -> bool {
     let rebooted = domain.boot_id != *found.boot;
     let what = match (rebooted, life) {
-        (true, Life::Runs) => What::Lost,
-        (true, Life::Ended | Life::Unknown) => What::Rebooted,
+        (true, Life::Runs | Life::Unknown) => What::Lost,
+        (true, Life::Ended) => What::Rebooted,
         (false, Life::Ended) => What::Ended,
         (false, Life::Unknown) => What::Unknown,
         (false, Life::Runs) => return false,
@@ -126,93 +129,167 @@ fn sweep_domain(domain: &JobDomain, found: &Found<'_>, life: Life, sweep: &mut S
         return false;
     }
     sweep.plan.domain = true;
+    sweep.keep_state = what == What::Lost;
     let channel = domain.channel.as_ref().filter(|channel| channel.removed_after);
     sweep.plan.channel = channel.map(|channel| channel.number);
     true
 }
 
-/// Looks and takes away.
+/// Looks and takes away. Slurm is asked before the turn is taken, since it may be slow; what has changed by then is left to
+/// the next sweep. `node` is Slurm's name for this node, if that is certain.
 pub async fn run<M: Machine, S: ServiceManager>(
-    node: &str,
+    node: Option<&str>,
     machine: &M,
     mut hands: Hands<'_, S>,
 ) -> (Sweep, Report) {
-    let operator = hands.operator;
     let mut report = Report::default();
+    match swept(node, machine, &mut hands, &mut report).await {
+        Ok(sweep) => (sweep, report),
+        Err(problem) => {
+            report.problems.push(problem);
+            (Sweep::default(), report)
+        }
+    }
+}
+
+async fn swept<M: Machine, S: ServiceManager>(
+    node: Option<&str>,
+    machine: &M,
+    hands: &mut Hands<'_, S>,
+    report: &mut Report,
+) -> Result<Sweep, epilog::Problem> {
+    let operator = hands.operator;
+    let seen = Seen::now(operator)?;
+    let lives = ask(node, operator, machine, &seen).await;
     let turn = match lock::turn(&operator.files.run, TURN).await {
         Ok(turn) => turn,
         // A prolog or an epilog is at work: there will be another sweep.
-        Err(LockError::Busy { .. }) => return (Sweep::default(), report),
-        Err(error) => {
-            report.problems.push(error.into());
-            return (Sweep::default(), report);
-        }
+        Err(LockError::Busy { .. }) => return Ok(Sweep::default()),
+        Err(error) => return Err(error.into()),
     };
-    let file = JobDomainFile::within(&operator.files.state);
-    let leases = Leases::at(operator.files.leases());
-    let sweep = match look(node, operator, machine, &file, &leases).await {
-        Ok(sweep) => sweep,
-        Err(problem) => {
-            report.problems.push(problem);
-            return (Sweep::default(), report);
-        }
-    };
+    let now = Seen::now(operator)?;
+    if (&now.domain, &now.leases) != (&seen.domain, &seen.leases) {
+        return Ok(Sweep::default());
+    }
+    let boot = machine.boot()?;
+    let Seen { domain, leases, channels } = &now;
+    let found = Found { domain: domain.as_ref(), leases, channels, boot: &boot, lives: &lives };
+    let sweep = plan(&found, operator);
+    take_away(&sweep, domain.as_ref(), hands, report).await;
+    drop(turn);
+    Ok(sweep)
+}
+
+async fn take_away<S: ServiceManager>(
+    sweep: &Sweep,
+    domain: Option<&JobDomain>,
+    hands: &mut Hands<'_, S>,
+    report: &mut Report,
+) {
     report.plan = sweep.plan.clone();
     if sweep.plan.domain {
-        hands.take_away(operator.prolog.stop, &mut report).await;
+        hands.take_away(hands.operator.prolog.stop, domain, report).await;
     }
-    epilog::remove(operator, sweep.channels.iter().copied(), &mut report);
+    epilog::remove(hands.operator, sweep.channels.iter().copied(), report);
     if report.problems.is_empty() {
-        epilog::forget(&file, &leases, &mut report);
+        report.plan.domain &= !sweep.keep_state;
+        let files = &hands.operator.files;
+        epilog::forget(&JobDomainFile::within(&files.state), &Leases::at(files.leases()), report);
     }
-    drop(turn);
-    (sweep, report)
 }
 
-async fn look<M: Machine>(
-    node: &str,
+/// What is on the node.
+#[derive(Debug)]
+struct Seen {
+    domain: Option<JobDomain>,
+    leases: Vec<Lease>,
+    channels: Listing,
+}
+
+impl Seen {
+    fn now(operator: &Operator) -> Result<Self, epilog::Problem> {
+        Ok(Seen {
+            domain: JobDomainFile::within(&operator.files.state).read()?,
+            leases: Leases::at(operator.files.leases()).held()?,
+            channels: channel::Channels::at(&operator.channels.directory).list()?,
+        })
+    }
+}
+
+/// Asks Slurm about every job that is named. A job runs on the node that its domain's state names; of one that only a lease
+/// names, the node is `node`, or else any.
+async fn ask<M: Machine>(
+    node: Option<&str>,
     operator: &Operator,
     machine: &M,
-    file: &JobDomainFile,
-    leases: &Leases,
-) -> Result<Sweep, epilog::Problem> {
-    let domain = file.read()?;
-    let held = leases.held()?;
-    let channels = channel::Channels::at(&operator.channels.directory).list()?;
-    let boot = machine.boot()?;
-    let named = held.iter().filter_map(|lease| job_of(&lease.holder));
-    let jobs: BTreeSet<u32> = domain.iter().map(|domain| domain.job).chain(named).collect();
+    seen: &Seen,
+) -> BTreeMap<u32, Life> {
+    let by_lease = seen.leases.iter().filter_map(|lease| Some((job_of(&lease.holder)?, node)));
+    let mut jobs: BTreeMap<u32, Option<&str>> = by_lease.collect();
+    jobs.extend(seen.domain.iter().map(|domain| (domain.job, Some(domain.node.as_str()))));
     let mut lives = BTreeMap::new();
-    for job in jobs {
-        let words = ["-o", "show", "job", &job.to_string()];
+    for (job, node) in jobs {
+        let words = ["show", "job", &job.to_string(), "--json"];
         let said = machine.scontrol(&words, operator.tools.scontrol_deadline).await;
-        lives.insert(job, life(&said, node));
+        lives.insert(job, life(&said, job, node));
     }
-    let found =
-        Found { domain: domain.as_ref(), leases: &held, channels: &channels, boot: &boot, lives: &lives };
-    Ok(plan(&found, operator))
+    lives
 }
 
-/// What `scontrol -o show job` says of a job, for this node.
-pub fn life(said: &Result<String, Unknown>, node: &str) -> Life {
+/// The states of a job that has no node any more.
+const ENDED: [&str; 11] = [
+    "BOOT_FAIL",
+    "CANCELLED",
+    "COMPLETED",
+    "DEADLINE",
+    "FAILED",
+    "NODE_FAIL",
+    "OUT_OF_MEMORY",
+    "PENDING",
+    "PREEMPTED",
+    "REVOKED",
+    "TIMEOUT",
+];
+
+/// What `scontrol show job --json` prints, as far as it counts.
+#[derive(Deserialize)]
+struct Answer {
+    jobs: Vec<Job>,
+}
+
+#[derive(Deserialize)]
+struct Job {
+    job_id: u32,
+    job_state: Vec<String>,
+    #[serde(default)]
+    nodes: String,
+}
+
+/// What Slurm's JSON says of a job, for this node. A state that is not known as one of an ended job means nothing: Slurm gets
+/// new ones.
+pub fn life(said: &Result<String, Unknown>, job: u32, node: Option<&str>) -> Life {
     let text = match said {
         Ok(text) => text,
         Err(error) if error.to_string().contains("Invalid job id") => return Life::Ended,
         Err(_) => return Life::Unknown,
     };
-    let word = |key: &str| text.split_whitespace().find_map(|word| word.strip_prefix(key));
-    let Some(state) = word("JobState=") else { return Life::Unknown };
-    // A list that cannot be read, or is cut short, excludes nobody.
-    let elsewhere = word("NodeList=").and_then(|list| HostList::parse(list).ok());
-    let elsewhere = elsewhere.is_some_and(|list| !list.is_empty() && !list.iter().any(|other| other == node));
-    match state {
-        "RUNNING" | "COMPLETING" | "CONFIGURING" | "SUSPENDED" | "STOPPED" | "SIGNALING" | "RESIZING"
-        | "STAGE_OUT"
-            if !elsewhere =>
-        {
-            Life::Runs
-        }
-        _ => Life::Ended,
+    let Ok(Answer { jobs }) = serde_json::from_str(text) else { return Life::Unknown };
+    let Some(Job { job_state, nodes, .. }) = jobs.into_iter().find(|found| found.job_id == job) else {
+        return Life::Unknown;
+    };
+    let is = |words: &[&str]| job_state.iter().any(|state| words.contains(&state.as_str()));
+    if is(&["COMPLETING"]) {
+        return Life::Runs;
+    }
+    if is(&ENDED) {
+        return Life::Ended;
+    }
+    // A list that cannot be read excludes nobody.
+    let list = HostList::parse(&nodes).unwrap_or_default();
+    match (is(&["RUNNING", "SUSPENDED", "CONFIGURING"]), node) {
+        (true, Some(node)) if !list.is_empty() && !list.iter().any(|other| other == node) => Life::Ended,
+        (true, _) => Life::Runs,
+        (false, _) => Life::Unknown,
     }
 }
 
@@ -222,7 +299,7 @@ impl What {
         match self {
             What::Ended => "has ended, and its domain was left behind",
             What::Rebooted => "is from before the machine was booted, and its domain was left behind",
-            What::Lost => "runs on, but the machine was booted and its domain is gone",
+            What::Lost => "may run on, but the machine was booted and its domain is gone",
             What::Unknown => "may run or not, Slurm does not say: its domain stays",
             What::Lease => "has ended, and its lease was left behind",
         }
@@ -248,13 +325,14 @@ mod tests {
             (NOW, Life::Unknown, false, Some(What::Unknown)),
             (NOW, Life::Ended, true, Some(What::Ended)),
             (BEFORE, Life::Runs, true, Some(What::Lost)),
-            (BEFORE, Life::Unknown, true, Some(What::Rebooted)),
+            (BEFORE, Life::Unknown, true, Some(What::Lost)),
             (BEFORE, Life::Ended, true, Some(What::Rebooted)),
         ] {
             let sweep = planned("", Some(domain(boot)), &[], life, &[]);
             let found: Vec<What> = sweep.findings.iter().map(|finding| finding.what).collect();
             assert_eq!((sweep.plan.domain, found), (taken, Vec::from_iter(what)), "{boot} {life:?}");
             assert_eq!(sweep.plan.channel, taken.then_some(8));
+            assert_eq!(sweep.keep_state, what == Some(What::Lost));
         }
     }
 
@@ -275,16 +353,27 @@ mod tests {
 
     #[test]
     fn slurms_word_for_a_job_is_read_for_this_node() {
-        let said = |text: &str| life(&Ok(text.to_owned()), "n2");
-        assert_eq!(said("JobId=7 JobState=RUNNING Reason=None NodeList=n[1-2]"), Life::Runs);
-        assert_eq!(said("JobId=7 JobState=COMPLETING NodeList=n2"), Life::Runs);
-        assert_eq!(said("JobId=7 JobState=RUNNING NodeList=n[3-4]"), Life::Ended);
-        assert_eq!(said("JobId=7 JobState=COMPLETED NodeList=n[1-2]"), Life::Ended);
-        assert_eq!(said("JobId=7 JobState=PENDING NodeList="), Life::Ended);
-        assert_eq!(said("nothing"), Life::Unknown);
+        let told = |states: &str, nodes: &str, node| {
+            // A job's name is its user's.
+            let text = format!(
+                r#"{{"jobs":[{{"job_id":7,"name":"x JobState=COMPLETED","job_state":[{states}],"nodes":"{nodes}"}}]}}"#
+            );
+            life(&Ok(text), 7, node)
+        };
+        let own = Some("n2");
+        assert_eq!(told(r#""RUNNING""#, "n[1-2]", own), Life::Runs);
+        assert_eq!(told(r#""COMPLETED","COMPLETING""#, "n2", own), Life::Runs);
+        assert_eq!(told(r#""RUNNING""#, "n[3-4]", own), Life::Ended);
+        // The machine's own name may be another than Slurm's for it.
+        assert_eq!(told(r#""RUNNING""#, "n[3-4]", None), Life::Runs);
+        assert_eq!(told(r#""COMPLETED""#, "n[1-2]", own), Life::Ended);
+        assert_eq!(told(r#""PENDING""#, "", own), Life::Ended);
+        assert_eq!(told(r#""EXPEDITING""#, "n2", own), Life::Unknown);
+        assert_eq!(life(&Ok(r#"{"jobs":[]}"#.to_owned()), 7, own), Life::Unknown);
+        assert_eq!(life(&Ok("nothing".to_owned()), 7, own), Life::Unknown);
         let gone = Unknown::new("slurm_load_jobs error: Invalid job id specified");
-        assert_eq!(life(&Err(gone), "n2"), Life::Ended);
-        assert_eq!(life(&Err(Unknown::new("no answer")), "n2"), Life::Unknown);
+        assert_eq!(life(&Err(gone), 7, own), Life::Ended);
+        assert_eq!(life(&Err(Unknown::new("no answer")), 7, own), Life::Unknown);
     }
 
     fn planned(
@@ -330,6 +419,7 @@ mod tests {
             block: None,
             domains: None,
             channel: Some(JobChannel { number: 8, path: "/dev/c/channel8".into(), removed_after: true }),
+            keys_before: Default::default(),
         }
     }
 }

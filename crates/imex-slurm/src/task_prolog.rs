@@ -40,6 +40,12 @@ pub enum Hints {
     None,
 }
 
+/// Which run of its job a task belongs to, by `SLURM_JOB_SLUID`; a domain of another run is not its.
+pub fn same_run(domain: &JobDomain, sluid: Option<&str>) -> bool {
+    let counted = domain.run.bytes().all(|byte| byte.is_ascii_digit());
+    counted || sluid.is_none_or(|sluid| sluid == domain.run)
+}
+
 /// Judges for a task of one of the jobs `jobs`: that of the task, and the components of a heterogeneous one.
 pub fn judge(domain: Option<&JobDomain>, jobs: &[u32], boot: &BootId, hints: Hints) -> Admission {
     let Some(domain) = domain.filter(|domain| jobs.contains(&domain.job)) else { return Admission::NoDomain };
@@ -87,7 +93,12 @@ fn exports(domain: &JobDomain, hints: Hints) -> Vec<Export> {
         // What NVIDIA's container toolkit looks for.
         add("NVIDIA_IMEX_CHANNELS", channel.number.to_string());
     }
-    if hints == Hints::Nccl && domain.stage == Stage::Up && domain.members.len() > 1 {
+    // The same on all ranks of the job: not where it has several domains, one of which may be a single node.
+    if hints == Hints::Nccl
+        && domain.stage == Stage::Up
+        && domain.members.len() > 1
+        && domain.domains == Some(1)
+    {
         // With 1 a job whose fabric does not work fails; by default NCCL would fall back to the network and be slow.
         add("NCCL_MNNVL_ENABLE", "1".to_owned());
         add("NCCL_CUMEM_ENABLE", "1".to_owned());
@@ -166,6 +177,7 @@ mod tests {
             block: None,
             domains: Some(1),
             channel: Some(JobChannel { number: 0, path: "/dev/c/channel0".into(), removed_after: false }),
+            keys_before: Default::default(),
         }
     }
 }

@@ -242,6 +242,7 @@ mod tests {
             block: None,
             domains: None,
             channel: None,
+            keys_before: Default::default(),
         }
     }
 }

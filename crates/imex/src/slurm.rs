@@ -40,15 +40,15 @@ pub(crate) fn run(command: &SlurmCommand, out: &mut dyn Write, err: &mut dyn Wri
 }
 
 fn configuration(path: &Path) -> Result<Operator, Failure> {
-    operator::load(path).map_err(|error| {
-        let failure = Failure::new(Exit::Config, &error);
-        match error {
-            OperatorError::Wrong { .. } => {
-                failure.hint("dist/conf/openimex.toml has every key with its default")
-            }
-            OperatorError::Unreadable { .. } => failure,
-        }
-    })
+    operator::load(path).map_err(misconfigured)
+}
+
+fn misconfigured(error: OperatorError) -> Failure {
+    let failure = Failure::new(Exit::Config, &error);
+    match error {
+        OperatorError::Wrong { .. } => failure.hint("dist/conf/openimex.toml has every key with its default"),
+        OperatorError::Unreadable { .. } => failure,
+    }
 }
 
 fn manager(operator: &Operator) -> Result<OverBus, Failure> {

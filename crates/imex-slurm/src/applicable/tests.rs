@@ -12,6 +12,7 @@ const SHARED: Exclusivity = Exclusivity::Shared(Because::NotNode);
 #[derive(Clone)]
 struct Machine {
     capability: Capability,
+    gpu: Gpu,
     instance_type: InstanceType,
     fabric: FabricFact,
     unit: UnitFile,
@@ -24,18 +25,23 @@ fn a_rack_with_all_it_needs_forms_domains_of_exclusive_jobs() {
         ("domain", vec![Question::Capability, Question::Fabric, Question::Unit])
     );
     assert_eq!(comes_to("", &rack(), WHOLE, 1).0, "domain");
-    assert_eq!(comes_to("", &rack(), SHARED, 4), ("skip", vec![Question::Capability, Question::Fabric]));
+    assert_eq!(comes_to("", &rack(), SHARED, 4), ("skip", vec![Question::Capability]));
     assert_eq!(comes_to("jobs.shared = \"fail\"", &rack(), SHARED, 4).0, "refuse");
 }
 
 #[test]
 fn a_machine_without_channels_is_skipped_unless_it_should_have_them() {
-    let bare = Machine { capability: Capability::None { why: "no driver".to_owned() }, ..rack() };
+    let capability = Capability::None { why: "no driver".to_owned() };
+    let bare = Machine { capability, gpu: Gpu::None, ..rack() };
     let other = Machine { instance_type: named("c7i.large"), ..bare.clone() };
     let mute =
         Machine { instance_type: InstanceType::Unknown { why: "no answer".to_owned() }, ..bare.clone() };
     let ask = "hardware.ask_instance_type = true";
-    assert_eq!(comes_to("", &bare, WHOLE, 4), ("skip", vec![Question::Capability]));
+    assert_eq!(comes_to("", &bare, WHOLE, 4), ("skip", vec![Question::Capability, Question::Gpu]));
+    // One whose driver failed to load must not be skipped while the others wait for it.
+    let failed = Machine { gpu: Gpu::Nvidia, ..bare.clone() };
+    assert_eq!(comes_to("", &failed, WHOLE, 4).0, "refuse");
+    assert_eq!(comes_to("", &Machine { unit: UnitFile::Disabled, ..failed }, WHOLE, 4).0, "skip");
     assert_eq!(comes_to("hardware.expect = \"always\"", &bare, WHOLE, 4).0, "refuse");
     assert_eq!(
         comes_to(ask, &bare, WHOLE, 4),
@@ -113,6 +119,7 @@ fn rack() -> Machine {
     let id = "00000000-0000-0000-0000-000000000001.7".parse().unwrap();
     Machine {
         capability: Capability::Channels { major: "234".to_owned() },
+        gpu: Gpu::Nvidia,
         instance_type: named("p6e-gb200.36xlarge"),
         fabric: FabricFact::Attached { id },
         unit: UnitFile::Usable,
@@ -145,6 +152,7 @@ fn comes_to(
         asked.push(question);
         match question {
             Question::Capability => facts.capability = Some(machine.capability.clone()),
+            Question::Gpu => facts.gpu = Some(machine.gpu),
             Question::InstanceType => facts.instance_type = Some(machine.instance_type.clone()),
             Question::Fabric => facts.fabric = Some(machine.fabric.clone()),
             Question::Unit => facts.unit = Some(machine.unit.clone()),

@@ -183,6 +183,18 @@ fn a_domain_that_others_leave_for_reasons_unseen_is_given_up() {
 }
 
 #[test]
+fn what_all_are_slow_at_is_nobodys_fault() {
+    let mut domain = Domain::whole(18);
+    domain.states = vec![NodeState::InitGpu; 18];
+    assert_eq!(domain.verdicts(), [Verdict::Unexplained; 18]);
+    domain.states[3..].fill(NodeState::Ready);
+    assert_eq!(
+        domain.verdicts()[..4],
+        [Verdict::AtFault, Verdict::AtFault, Verdict::AtFault, Verdict::Innocent]
+    );
+}
+
+#[test]
 fn one_node_alone_is_good_or_not_ready() {
     let mut domain = Domain::whole(1);
     domain.states[0] = NodeState::InitGpu;

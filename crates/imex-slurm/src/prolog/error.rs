@@ -51,6 +51,14 @@ pub enum PrologError {
     /// The number is none.
     #[error("the job's channel has no number")]
     ChannelNumber(#[from] NotAChannel),
+    /// The driver has no channel for it.
+    #[error(
+        "the driver has {count} channels, too few for one of the job's own besides those of `channels.boot`"
+    )]
+    TooFewChannels {
+        /// How many it has.
+        count: u32,
+    },
     /// The mode is none.
     #[error("the job's channel has no mode")]
     ChannelMode(#[from] NotAMode),
@@ -78,6 +86,9 @@ pub enum PrologError {
     /// The service does not start.
     #[error("the service cannot be started")]
     Start(#[source] SystemdError),
+    /// The service of the job before takes more than the budget has.
+    #[error("the service did not stop within what the budget has left")]
+    StopOverdue,
     /// The service has ended.
     #[error("{how}")]
     ServiceEnded {
@@ -108,12 +119,14 @@ impl PrologError {
             | PrologError::NoMajor(_)
             | PrologError::ChannelNumber(_)
             | PrologError::ChannelMode(_)
+            | PrologError::TooFewChannels { .. }
             | PrologError::Channel(_) => Ending::Channels,
             PrologError::Scope(_)
             | PrologError::ScopeSource(_)
             | PrologError::Peers(_)
             | PrologError::PeersSource(_) => Ending::Members,
             PrologError::Stop(_)
+            | PrologError::StopOverdue
             | PrologError::Start(_)
             | PrologError::ServiceEnded { .. }
             | PrologError::Blind(_) => Ending::Service,

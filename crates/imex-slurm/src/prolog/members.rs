@@ -62,6 +62,11 @@ where
             }
         };
         self.say(Level::Info, &format!("the job is {}", division.describe()));
+        let strays = division.strays();
+        if !strays.is_empty() {
+            let text = format!("in no block, so that each gets a domain of its own: {}", strays.join(" "));
+            self.say(Level::Warn, &text);
+        }
         self.record.note("division", &division);
         self.done(Step::Scope, begun);
         Ok(division)
@@ -108,15 +113,37 @@ where
 
     /// The addresses by the resolver.
     async fn known(&self, nodes: &[String]) -> Result<Vec<Peer>, PrologError> {
-        let addresses = self.resolved(nodes).await.map_err(PrologError::PeersSource)?;
+        let mut addresses = self.resolved(nodes).await.map_err(PrologError::PeersSource)?;
+        let own = addresses.get(&self.context.node).map(|found| peers::usable(found));
+        let certain = own.is_some_and(|own| own.len() == 1) || nodes.len() == 1;
+        if !certain && self.site.operator.peers.by == PeersBy::Auto {
+            let why = "this node's own name has no address, or several, that others can use";
+            return Err(PrologError::PeersSource(Unknown::new(why)));
+        }
+        self.settle_own(nodes, &mut addresses);
         Ok(peers::choose(nodes, &addresses, self.site.operator.peers.family)?)
     }
 
     async fn resolved(&self, names: &[String]) -> Result<Addresses, Unknown> {
         let within = self.budget.step(self.clock.now(), RESOLVE);
-        let family = self.site.operator.peers.family;
-        let addresses = self.site.machine.resolve(names, family, within).await?;
-        Ok(names.iter().cloned().zip(addresses.into_iter().map(|address| vec![address])).collect())
+        let addresses = self.site.machine.resolve(names, within).await?;
+        Ok(names.iter().cloned().zip(addresses).collect())
+    }
+
+    /// What a node is told of its own name is not what others are told: the hosts file may have a loopback address for it, and
+    /// systemd's resolver has the addresses of all its interfaces. Then the address counts by which it speaks to the first of
+    /// the others.
+    fn settle_own(&self, nodes: &[String], addresses: &mut Addresses) {
+        let own = &self.context.node;
+        let found = addresses.get(own).map(|found| peers::usable(found)).unwrap_or_default();
+        if found.len() == 1 {
+            return;
+        }
+        let others = nodes.iter().filter(|node| *node != own).filter_map(|node| addresses.get(node));
+        let first = others.flat_map(|found| peers::usable(found)).next();
+        if let Some(address) = first.and_then(|other| self.site.machine.address_towards(other)) {
+            addresses.insert(own.clone(), vec![address]);
+        }
     }
 
     fn peer_map(&self) -> Result<Addresses, PrologError> {
@@ -140,7 +167,9 @@ where
             let found = address.parse().map(|address| vec![address]);
             (node, found.unwrap_or_else(|_| looked_up.get(&address).cloned().unwrap_or_default()))
         });
-        Ok(peers::choose(nodes, &addresses.collect(), self.site.operator.peers.family)?)
+        let mut addresses = addresses.collect();
+        self.settle_own(nodes, &mut addresses);
+        Ok(peers::choose(nodes, &addresses, self.site.operator.peers.family)?)
     }
 
     /// Asks the controller, again if it does not answer: all nodes of the job ask at the same time.

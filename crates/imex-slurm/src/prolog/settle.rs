@@ -24,6 +24,9 @@ use crate::view::View;
 /// How long a killed service may take to be gone. The kernel takes its memory back, which takes no second.
 const KILLED: Duration = Duration::from_secs(5);
 
+/// How long the service may take to stop when its domain is given up; the epilog has more patience.
+const GIVE_UP: Duration = Duration::from_millis(400);
+
 /// How often it is looked at whether the service still runs. One that fails while it starts is told at once.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -57,8 +60,9 @@ where
     pub(super) async fn stop(&mut self) -> Result<(), PrologError> {
         let begun = self.spent_ms();
         let asked = self.budget.step(self.clock.now(), self.site.operator.prolog.stop);
-        let stopped = self.site.manager.stop(Patience { asked, killed: KILLED }).await;
-        let stopped = stopped.map_err(PrologError::Stop)?;
+        let stopping = self.site.manager.stop(Patience { asked, killed: KILLED });
+        let stopped = timeout(self.budget.left(self.clock.now()), stopping).await;
+        let stopped = stopped.map_err(|_| PrologError::StopOverdue)?.map_err(PrologError::Stop)?;
         self.record.note("stopped", &stopped);
         if let Stopped::Killed { .. } | Stopped::KilledBySystemd = stopped {
             let text = "the service did not stop in time and was killed: fabric memory of this node may be blocked until the \
@@ -70,16 +74,20 @@ where
     }
 
     /// Writes the node map and the keys of the job.
-    pub(super) fn files(&mut self, domain: &JobDomain, map: &NodeMap) -> Result<(), PrologError> {
+    pub(super) fn files(&mut self, domain: &mut JobDomain, map: &NodeMap) -> Result<(), PrologError> {
         let begun = self.spent_ms();
         let policy = &self.site.operator.service;
         let file = map::read_config(self.config_path())?;
         let settings = map::settings(policy, self.context.job, &self.context.token(), &file);
+        for (key, value) in map::before(&file, &settings) {
+            domain.keys_before.entry(key).or_insert(value);
+        }
+        // Before the keys are set, so that whoever takes over knows what they were.
+        self.state_file().write(domain)?;
         let configured = map::configure(self.config_path(), &file, &settings)?;
         let written = map::write_map(&map::map_path(policy, &file), &map::text(map))?;
         self.record.note("settings", &settings);
         self.record.note("written", &(configured, written));
-        self.state_file().write(domain)?;
         self.done(Step::Files, begun);
         Ok(())
     }
@@ -154,7 +162,8 @@ where
             (Verdict::Innocent, Innocent::Fail, _) => Ending::Innocent,
             // Some other node has ended badly, or the job was cancelled: it does not run in either case.
             (Verdict::Abandoned, _, _) => Ending::PassedInnocent,
-            (Verdict::Unexplained, _, _) => Ending::Unexplained,
+            (Verdict::Unexplained, _, TiePolicy::Fail) => Ending::Unexplained,
+            (Verdict::Unexplained, _, TiePolicy::Pass) => Ending::PassedTie,
         };
         match ending.is_success() {
             true => Ok(Ended { ending, message: told.summary }),
@@ -174,13 +183,25 @@ where
             .note("states", &view.members.iter().map(|member| member.state.word()).collect::<Vec<_>>());
     }
 
+    /// Stops the service of a domain that did not come UP: a member whose prolog comes later than this one's end must not find
+    /// it UP, while the tasks of this node are refused.
+    async fn give_up(&mut self) {
+        let patience = Patience { asked: GIVE_UP, killed: GIVE_UP };
+        if let Err(error) = self.site.manager.stop(patience).await {
+            self.say(Level::Warn, &imex_config::chain(&error));
+        }
+    }
+
     /// Writes down what came of it, for tasks and for whoever looks.
-    pub(super) fn conclude(
+    pub(super) async fn conclude(
         &mut self,
         domain: &mut JobDomain,
         ended: Result<Ended, PrologError>,
     ) -> Result<Ended, PrologError> {
         let begun = self.spent_ms();
+        if let Ok(Ended { ending: Ending::PassedInnocent | Ending::PassedTie, .. }) = &ended {
+            self.give_up().await;
+        }
         let (stage, reason) = match &ended {
             Ok(Ended { ending: Ending::Up, .. }) => (Stage::Up, None),
             Ok(Ended { ending: Ending::Channel, .. }) => (Stage::ChannelOnly, None),
@@ -257,10 +278,14 @@ async fn start_and_watch<S: ServiceManager, F: Fn()>(
     match manager.start(left).await {
         Ok(_) | Err(SystemdError::Overdue { .. }) => {}
         Err(error @ SystemdError::Job { end: JobFailure::Failed, .. }) => {
-            return match manager.facts(ASK).await {
-                Ok(facts) => PrologError::ServiceEnded { how: service::how(&facts, watched.provider) },
-                Err(_) => PrologError::Start(error),
-            };
+            match manager.facts(ASK).await {
+                // A port may be held for a moment by an outgoing connection: the unit is started again by its own rule.
+                Ok(facts) if service::may_mend(&facts, watched.provider) => {}
+                Ok(facts) => {
+                    return PrologError::ServiceEnded { how: service::how(&facts, watched.provider) };
+                }
+                Err(_) => return PrologError::Start(error),
+            }
         }
         Err(error) => return PrologError::Start(error),
     }
@@ -268,6 +293,7 @@ async fn start_and_watch<S: ServiceManager, F: Fn()>(
     loop {
         sleep(LOOK).await;
         if let Ok(facts) = manager.facts(ASK).await
+            && !service::may_mend(&facts, watched.provider)
             && let Some(how) = service::ended(&facts, watched.provider)
         {
             return PrologError::ServiceEnded { how };

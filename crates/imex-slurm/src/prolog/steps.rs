@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use imex_config::operator::{ChannelOwner, Channels};
+use imex_config::operator::{ChannelOwner, ChannelPolicy, Channels};
+use imex_host::NoFabric;
 use imex_host::channel::{self, Channel, Mode, NodeOutcome, Owner, Spec};
 use imex_host::lease::{LeaseError, Leases};
+use imex_host::systemd::SystemdError;
 use tokio::time::sleep;
 
 use super::{Ended, Prolog, PrologError, Step};
-use crate::applicable::{Applicability, Capability, Facts, Next, Question, next};
+use crate::applicable::{Applicability, Capability, FabricFact, Facts, Next, Question, UnitFile, next};
 use crate::clock::millis;
 use crate::eyes::Eyes;
 use crate::job_domain::{JobChannel, JobDomain, SCHEMA_VERSION, Stage};
@@ -22,8 +24,11 @@ use crate::tenancy::{self, Found};
 /// How long one question may take: the metadata service and NVML answer within milliseconds.
 const QUESTION: Duration = Duration::from_secs(2);
 
-/// How long a run of another script may take the turn.
-const TURN: Duration = Duration::from_secs(10);
+/// How often the fabric is asked again while GPUs register, which takes minutes after a boot.
+const FABRIC_AGAIN: Duration = Duration::from_secs(1);
+
+/// What waiting for the fabric leaves of the budget: a domain forms within a second, a service stops within ten.
+const FOR_THE_REST: Duration = Duration::from_secs(15);
 
 /// How long the domain may be in being remade by `imex follow`, which takes seconds.
 const CLAIMED: Duration = Duration::from_secs(20);
@@ -60,18 +65,33 @@ where
                 self.record.note("capability", &capability);
                 facts.capability = Some(capability);
             }
+            Question::Gpu => {
+                let gpu = self.site.machine.gpu();
+                self.record.note("gpu", &gpu);
+                facts.gpu = Some(gpu);
+            }
             Question::InstanceType => {
                 let instance_type = self.site.machine.instance_type(within).await;
                 self.record.note("instance_type", &instance_type);
                 facts.instance_type = Some(instance_type);
             }
             Question::Fabric => {
-                let fabric = self.site.machine.fabric(within).await;
+                let fabric = self.attached(within).await;
                 self.record.note("fabric", &fabric);
                 facts.fabric = Some(fabric);
             }
             Question::Unit => {
-                let unit = self.site.manager.facts(within).await.map_err(PrologError::Unit)?;
+                let unit = match self.site.manager.facts(within).await {
+                    Ok(unit) => unit,
+                    // Without a service manager there is no service; that matters only where one is needed.
+                    Err(SystemdError::NoBus { .. })
+                        if matches!(facts.capability, Some(Capability::None { .. })) =>
+                    {
+                        facts.unit = Some(UnitFile::Missing);
+                        return Ok(());
+                    }
+                    Err(error) => return Err(PrologError::Unit(error)),
+                };
                 self.record.note("unit", &unit);
                 facts.unit = Some(unit_file(&unit));
             }
@@ -79,9 +99,31 @@ where
         Ok(())
     }
 
+    /// The fabric of the GPUs. Soon after a boot their registration may still go on: it is waited for, as long as the budget
+    /// has time for the rest.
+    async fn attached(&mut self, within: Duration) -> FabricFact {
+        let mut told = false;
+        loop {
+            let fabric = self.site.machine.fabric(within).await;
+            let pending = matches!(&fabric, FabricFact::NotAttached { why: NoFabric::NotCompleted { .. } });
+            if !pending || self.budget.left(self.clock.now()) < FOR_THE_REST {
+                return fabric;
+            }
+            if !told {
+                self.say(
+                    Level::Info,
+                    "waiting: the GPUs have not completed their registration with the fabric",
+                );
+                told = true;
+            }
+            sleep(FABRIC_AGAIN).await;
+        }
+    }
+
     /// Waits for its turn among the scripts of this node.
     pub(super) async fn lock(&mut self) -> Result<Turn, PrologError> {
-        let within = self.budget.step(self.clock.now(), TURN);
+        // Another prolog or epilog may be at work for as long as its own budget; what is left must do for this one.
+        let within = self.budget.left(self.clock.now()) / 2;
         Ok(lock::turn(&self.site.operator.files.run, within).await?)
     }
 
@@ -92,6 +134,8 @@ where
         let boot = self.site.machine.boot().map_err(PrologError::Boot)?;
         // A state that cannot be read is none: it says nothing that could be cleaned up.
         let before = self.state_file().read().unwrap_or_default();
+        // Nor is that of another node, in a folder that nodes share by mistake.
+        let before = before.filter(|domain| domain.node == self.context.node);
         let held = leases.held()?;
         let alive = if held.is_empty() && before.is_none() {
             Vec::new()
@@ -102,6 +146,7 @@ where
         let takeover = tenancy::judge(&found, &self.context.name())?;
         if takeover != tenancy::Takeover::default() {
             self.record.note("takeover", &takeover);
+            self.took_over = takeover.domain.is_some();
             self.clean_up(&leases, &takeover, before.as_ref());
         }
         let context = &self.context;
@@ -121,9 +166,11 @@ where
             block: None,
             domains: None,
             channel: None,
+            // What a killed prolog set was not reset by anybody.
+            keys_before: before.map(|domain| domain.keys_before).unwrap_or_default(),
         };
-        self.state_file().write(&domain)?;
         self.take(&leases).await?;
+        self.state_file().write(&domain)?;
         self.done(Step::Lease, begun);
         Ok(domain)
     }
@@ -177,7 +224,12 @@ where
         let number = match policy.channels {
             Channels::Off | Channels::Switch => None,
             Channels::Channel0 => Some(0),
-            Channels::PerJob => Some(own_channel(self.context.job, policy.count)),
+            Channels::PerJob => {
+                let count =
+                    self.site.machine.channel_count().map_or(policy.count, |count| count.min(policy.count));
+                let own = own_channel(self.context.job, policy, count);
+                Some(own.ok_or(PrologError::TooFewChannels { count })?)
+            }
         };
         if let Some(number) = number {
             let channel = Channel::new(number)?;
@@ -208,8 +260,12 @@ where
     }
 
     /// A job that needs no more than its channel.
-    pub(super) fn channel_only(&mut self, domain: &mut JobDomain) -> Result<Ended, PrologError> {
+    pub(super) async fn channel_only(&mut self, domain: &mut JobDomain) -> Result<Ended, PrologError> {
         self.channel(domain)?;
+        if self.took_over {
+            // The service of the job before must not run beside this one.
+            self.stop().await?;
+        }
         let message = "the job has one node and needs no domain; its channel is there".to_owned();
         Ok(Ended { ending: Ending::Channel, message })
     }
@@ -220,21 +276,35 @@ where
     }
 }
 
-/// The channel of a job where each has one of its own: 1 and up, the same on all nodes. Channel 0 is everybody's.
-pub(crate) fn own_channel(job: u32, count: u32) -> u32 {
-    match count {
-        0 | 1 => 0,
-        more => 1 + job % (more - 1),
-    }
+/// The channel of a job where each has one of its own, the same on all nodes: above those that the boot unit makes, and never
+/// channel 0, which is everybody's. `None` if the driver, which has `count`, has none left.
+pub(crate) fn own_channel(job: u32, policy: &ChannelPolicy, count: u32) -> Option<u32> {
+    let highest = policy.at_boot.iter().map(|(_, high)| *high).max().unwrap_or(0);
+    let first = highest + 1;
+    let choice = count.checked_sub(first).filter(|choice| *choice > 0)?;
+    Some(first + job % choice)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use imex_config::Operator;
+
     use super::own_channel;
 
     #[test]
-    fn a_job_has_a_channel_that_the_driver_has_and_never_the_common_one() {
-        assert_eq!((own_channel(7, 2048), own_channel(2047, 2048), own_channel(2046, 2048)), (8, 1, 2047));
-        assert_eq!((own_channel(7, 1), own_channel(7, 2)), (0, 1));
+    fn a_job_has_a_channel_that_the_driver_has_and_that_nobody_else_uses() {
+        let policy = |boot: &str| {
+            let text = format!("channels.boot = \"{boot}\"");
+            Operator::parse(&text, Path::new("openimex.toml")).unwrap().channels
+        };
+        let own = |job, boot, count| own_channel(job, &policy(boot), count);
+        assert_eq!(
+            (own(7, "0", 2048), own(2047, "0", 2048), own(2046, "0", 2048)),
+            (Some(8), Some(1), Some(2047))
+        );
+        assert_eq!((own(7, "0-7", 16), own(8, "0-7", 16)), (Some(15), Some(8)));
+        assert_eq!((own(7, "0", 1), own(7, "0", 2), own(7, "0-7", 4)), (None, Some(1), None));
     }
 }

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use imex_config::operator::Family;
 use imex_core::{DomainState, LinkState, NodeState};
 use imex_host::boot::BootId;
 use imex_host::devices::{CharDevices, DevicesError};
@@ -18,7 +17,7 @@ use imex_host::systemd::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::applicable::{FabricFact, InstanceType};
+use crate::applicable::{FabricFact, Gpu, InstanceType};
 use crate::epilog::{self, Hands};
 use crate::eyes::Blind;
 use crate::job_domain::Stage;
@@ -145,6 +144,47 @@ fn what_a_lost_epilog_left_is_taken_over_and_a_living_owner_refused() {
 }
 
 #[test]
+fn all_nodes_write_the_same_map_whatever_each_is_told_of_its_own_name() {
+    let views: [Option<Vec<&'static str>>; 4] =
+        [None, Some(vec!["127.0.1.1"]), Some(vec!["172.17.0.1", "10.0.0.9", "fe80::1"]), Some(vec![])];
+    for (own, named) in views.iter().flat_map(|own| [(own, false), (own, true)]) {
+        for (node, nodes) in [("n1", "n[1-3]"), ("n2", "n3,n1,n2"), ("n3", "n[2-3],n1")] {
+            let mut site = TestSite::new("prolog.budget = \"300ms\"").with_nodes(nodes);
+            site.environment.insert("SLURMD_NODENAME".to_owned(), node.to_owned());
+            (site.machine.name, site.machine.own, site.machine.named) = (node.to_owned(), own.clone(), named);
+            site.prolog();
+            assert_eq!(site.map(), "10.0.0.1\n10.0.0.2\n10.0.0.3\n", "{node} {own:?} {named}");
+        }
+    }
+}
+
+#[test]
+fn a_rotated_port_is_put_back() {
+    let site = TestSite::new("service.port = \"rotate\"");
+    let before = site.config();
+    site.prolog();
+    assert!(site.config().contains("SERVER_PORT=33799\n"), "{}", site.config());
+    site.epilog();
+    assert!(site.config().starts_with(&before) && site.config().ends_with("OPENIMEX_DOMAIN_TOKEN=\n"));
+}
+
+#[test]
+fn an_innocent_node_stops_its_service_when_it_gives_up() {
+    let site = TestSite::new("prolog.budget = \"600ms\"").seeing(view(0, 3, &[2])).with_nodes("n[1-3]");
+    assert_eq!(site.prolog().0.ending, Ending::PassedInnocent);
+    assert!(!site.manager.borrow().runs);
+}
+
+#[test]
+fn a_state_that_nobody_can_read_is_taken_away() {
+    let site = TestSite::new("");
+    site.prolog();
+    fs::write(site.path("state/domain.json"), "{").unwrap();
+    assert_eq!(site.epilog(), Vec::<String>::new());
+    assert_eq!((site.map().as_str(), site.state(), site.leases()), ("", None, Vec::new()));
+}
+
+#[test]
 fn a_job_over_two_blocks_has_the_domain_of_this_nodes_block() {
     let mut site = TestSite::new("").with_nodes("n[1-3]");
     let place = |node: &str, block: &str| (node.to_owned(), block.to_owned());
@@ -203,6 +243,11 @@ struct TestSite {
 
 #[derive(Clone)]
 struct TestMachine {
+    name: String,
+    /// What it is told of its own name, where that is not what others are told.
+    own: Option<Vec<&'static str>>,
+    /// What the controller has instead of addresses: names.
+    named: bool,
     places: Option<Places>,
     alive: Vec<u32>,
     resolves: bool,
@@ -248,7 +293,14 @@ impl TestSite {
             operator: Operator::parse(&text, Path::new("openimex.toml")).unwrap(),
             dir,
             environment: environment.into_iter().map(pair).collect(),
-            machine: TestMachine { places: None, alive: Vec::new(), resolves: true },
+            machine: TestMachine {
+                name: "n1".to_owned(),
+                own: None,
+                named: false,
+                places: None,
+                alive: Vec::new(),
+                resolves: true,
+            },
             manager: Rc::default(),
             view: Some(view(0, 2, &[])),
         }
@@ -440,18 +492,33 @@ impl Machine for TestMachine {
         self.alive.clone()
     }
 
-    async fn resolve(&self, names: &[String], _: Family, _: Duration) -> Result<Vec<IpAddr>, Unknown> {
-        match self.resolves {
-            true => names
-                .iter()
-                .map(|name| address(name).parse().map_err(|error| Unknown::because(&error)))
-                .collect(),
-            false => Err(Unknown::new("the name is not known")),
+    fn address_towards(&self, other: IpAddr) -> Option<IpAddr> {
+        (!other.is_loopback()).then(|| address(&self.name).parse().ok()).flatten()
+    }
+
+    fn gpu(&self) -> Gpu {
+        Gpu::Nvidia
+    }
+
+    fn channel_count(&self) -> Option<u32> {
+        None
+    }
+
+    async fn resolve(&self, names: &[String], _: Duration) -> Result<Vec<Vec<IpAddr>>, Unknown> {
+        if !self.resolves {
+            return Err(Unknown::new("the name is not known"));
         }
+        let parse = |text: &str| text.parse().map_err(|error| Unknown::because(&error));
+        let found = |name: &String| match &self.own {
+            Some(own) if *name == self.name => own.iter().map(|text| parse(text)).collect(),
+            Some(_) | None => parse(&address(name)).map(|address| vec![address]),
+        };
+        names.iter().map(found).collect()
     }
 
     async fn scontrol(&self, _words: &[&str], _within: Duration) -> Result<String, Unknown> {
-        let line = |node: &str| format!("NodeName={node} NodeAddr={} State=IDLE\n", address(node));
+        let told = |node: &str| if self.named { node.to_owned() } else { address(node) };
+        let line = |node: &str| format!("NodeName={node} NodeAddr={} State=IDLE\n", told(node));
         Ok(["n1", "n2", "n3"].map(line).concat())
     }
 

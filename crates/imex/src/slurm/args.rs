@@ -73,7 +73,7 @@ pub(crate) struct ScriptArgs {
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) script: ScriptArgs,
-    /// The name by which Slurm knows this node; that of the machine if not given
+    /// The name by which Slurm knows this node
     #[arg(long, value_name = "NAME", env = "SLURMD_NODENAME", hide_env = true)]
     pub(crate) node: Option<String>,
 }

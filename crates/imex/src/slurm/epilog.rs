@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use imex_config::chain;
+use imex_config::operator::salvage;
 use imex_slurm::clock::Clock;
 use imex_slurm::context::JobName;
 use imex_slurm::epilog::{self, Did, Hands, Report};
@@ -12,7 +13,7 @@ use imex_slurm::record::{Kind, Record, Result as Outcome};
 use serde::Serialize;
 
 use super::args::ScriptArgs;
-use super::{configuration, environment, manager};
+use super::{environment, manager, misconfigured};
 use crate::cli::format;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
@@ -32,7 +33,8 @@ struct Done<'d> {
 /// Runs the command.
 pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     let clock = Clock::start();
-    let operator = configuration(&args.config)?;
+    // A configuration that is wrong must not keep what a job left from being taken away.
+    let (operator, wrong) = salvage(&args.config);
     let me = JobName::read(&environment::read()).map_err(|error| Failure::new(Exit::JobContext, &error))?;
     let run = me.run.as_ref().map(ToString::to_string);
     let origin = Origin { identifier: "imex-epilog", job: me.job, run: run.clone(), pid: std::process::id() };
@@ -68,6 +70,9 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     );
     let name = format!("{}.{}-epilog", me.job, run.unwrap_or_default());
     record.write(&operator.files.state, &name, &text, operator.files.keep);
+    if let Some(error) = wrong {
+        return Err(misconfigured(error).into());
+    }
     match (format(args.json), problems.is_empty()) {
         (Format::Json, _) => {
             output::json(&Done { exit_code: code, job: me.job, did: &report.did, problems: &problems }, out)?;

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::net::IpAddr;
-use std::path::Path;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use imex_config::chain;
-use imex_config::operator::{Family, Tools};
+use imex_config::operator::Tools;
 use imex_host::boot::{self, BootId};
+use imex_host::channel::{ChannelLimit, limit};
 use imex_host::devices::{self, CharDevices, DevicesError};
-use imex_host::{GpuFabric, Program, identify, imds, resolve};
-use imex_slurm::applicable::{FabricFact, InstanceType};
+use imex_host::fabric::FabricState;
+use imex_host::{GpuFabric, NoFabric, Program, identify, imds, resolve};
+use imex_slurm::applicable::{FabricFact, Gpu, InstanceType};
 use imex_slurm::machine::{Machine, Unknown};
 use imex_slurm::scope::Places;
 use imex_slurm::tenancy;
@@ -22,6 +24,9 @@ use crate::topology::topologies_of;
 
 /// Where the kernel shows processes.
 const PROC: &str = "/proc";
+
+/// Where the kernel shows devices of the PCI bus.
+const PCI: &str = "/sys/bus/pci/devices";
 
 /// This machine.
 #[derive(Clone, Debug)]
@@ -34,6 +39,18 @@ impl<'o> ThisMachine<'o> {
     pub(super) fn new(tools: &'o Tools) -> Self {
         ThisMachine { tools }
     }
+}
+
+/// A GPU that cannot be in a fabric beside others that can is broken, not of another kind.
+fn unless_mixed(why: NoFabric, gpus: &[GpuFabric]) -> NoFabric {
+    let others = gpus.iter().any(|gpu| gpu.state != FabricState::NotSupported);
+    if let NoFabric::NotSupported { gpu } = &why
+        && others
+    {
+        let status = "not supported, unlike the other GPUs'".to_owned();
+        return NoFabric::NotSuccessful { gpu: gpu.clone(), status };
+    }
+    why
 }
 
 impl Machine for ThisMachine<'_> {
@@ -59,7 +76,7 @@ impl Machine for ThisMachine<'_> {
                 let gpus: Vec<GpuFabric> = answer.gpus.into_iter().map(|gpu| gpu.fabric).collect();
                 match identify(&gpus) {
                     Ok(id) => FabricFact::Attached { id },
-                    Err(why) => FabricFact::NotAttached { why },
+                    Err(why) => FabricFact::NotAttached { why: unless_mixed(why, &gpus) },
                 }
             }
             Err(error) => FabricFact::Unknown { why: chain(&error) },
@@ -70,18 +87,36 @@ impl Machine for ThisMachine<'_> {
         tenancy::jobs_with_steps(Path::new(PROC))
     }
 
-    async fn resolve(
-        &self,
-        names: &[String],
-        family: Family,
-        within: Duration,
-    ) -> Result<Vec<IpAddr>, Unknown> {
-        let family = match family {
-            Family::Any => resolve::Family::PreferV4,
-            Family::Ipv4 => resolve::Family::OnlyV4,
-            Family::Ipv6 => resolve::Family::OnlyV6,
-        };
-        resolve::resolve(names, family, within).await.map_err(|error| Unknown::because(&error))
+    async fn resolve(&self, names: &[String], within: Duration) -> Result<Vec<Vec<IpAddr>>, Unknown> {
+        resolve::all(names, within).await.map_err(|error| Unknown::because(&error))
+    }
+
+    fn address_towards(&self, other: IpAddr) -> Option<IpAddr> {
+        // Nothing is sent: connecting chooses the way, and with it the address.
+        const DISCARD: u16 = 9;
+        let any: IpAddr =
+            if other.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let socket = UdpSocket::bind((any, 0)).ok()?;
+        socket.connect((other, DISCARD)).ok()?;
+        socket.local_addr().ok().map(|address| address.ip())
+    }
+
+    fn gpu(&self) -> Gpu {
+        let devices = fs::read_dir(PCI).into_iter().flatten().filter_map(Result::ok);
+        let is =
+            |file: PathBuf, begins: &str| fs::read_to_string(file).is_ok_and(|text| text.starts_with(begins));
+        let mut devices = devices.map(|entry| entry.path());
+        // The vendor NVIDIA, and the class of display controllers, which data centre GPUs are of as well.
+        let found =
+            devices.any(|device| is(device.join("vendor"), "0x10de") && is(device.join("class"), "0x03"));
+        if found { Gpu::Nvidia } else { Gpu::None }
+    }
+
+    fn channel_count(&self) -> Option<u32> {
+        match ChannelLimit::read(Path::new(limit::DEFAULT_PATH)) {
+            Ok(ChannelLimit::Count(count)) => Some(count),
+            Ok(ChannelLimit::Unknown) | Err(_) => None,
+        }
     }
 
     async fn scontrol(&self, words: &[&str], within: Duration) -> Result<String, Unknown> {

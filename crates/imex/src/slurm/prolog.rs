@@ -38,7 +38,8 @@ struct Done<'d> {
 pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     let clock = Clock::start();
     let operator = configuration(&args.config)?;
-    let context = JobContext::read(&environment::read(), environment::cpus());
+    let environment = environment::read();
+    let context = JobContext::read(&environment, environment::cpus(&environment));
     let context = context.map_err(|error| Failure::new(Exit::JobContext, &error))?;
     let (job, run) = (context.job, context.run.to_string());
     let files = &operator.files;

@@ -8,7 +8,6 @@ use imex_slurm::clock::Clock;
 use imex_slurm::epilog::{Did, Hands};
 use imex_slurm::record::{Kind, Record, Result as Outcome};
 use imex_slurm::sweep::{self, Finding, Sweep, What};
-use nix::unistd::gethostname;
 use serde::Serialize;
 
 use super::args::SweepArgs;
@@ -24,7 +23,7 @@ use crate::run::block_on;
 #[derive(Debug, Serialize)]
 struct Done<'d> {
     exit_code: Exit,
-    node: &'d str,
+    node: Option<&'d str>,
     findings: &'d [Finding],
     did: &'d [Did],
     problems: &'d [String],
@@ -34,10 +33,11 @@ struct Done<'d> {
 pub(super) fn run(args: &SweepArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     let clock = Clock::start();
     let operator = configuration(&args.script.config)?;
-    let node = args.node.clone().unwrap_or_else(short_name);
+    // A machine's own name may be another than Slurm's for it.
+    let node = args.node.as_deref();
     let machine = ThisMachine::new(&operator.tools);
     let hands = Hands { operator: &operator, manager: manager(&operator)?, after: &|_| {} };
-    let (swept, report) = block_on(sweep::run(&node, &machine, hands))?;
+    let (swept, report) = block_on(sweep::run(node, &machine, hands))?;
     let problems: Vec<String> = report.problems.iter().map(|problem| chain(problem)).collect();
     let code = if problems.is_empty() { Exit::Done } else { Exit::NotTakenAway };
     let findings = &swept.findings;
@@ -58,7 +58,7 @@ pub(super) fn run(args: &SweepArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     }
     match format(args.script.json) {
         Format::Json => {
-            let done = Done { exit_code: code, node: &node, findings, did: &report.did, problems: &problems };
+            let done = Done { exit_code: code, node, findings, did: &report.did, problems: &problems };
             output::json(&done, out)?;
         }
         Format::Text => tell(&swept, &report.did, out)?,
@@ -77,10 +77,4 @@ fn tell(swept: &Sweep, did: &[Did], out: &mut dyn Write) -> std::io::Result<()> 
         writeln!(out, "{did}")?;
     }
     Ok(())
-}
-
-/// The machine's name up to the first dot, as slurmd takes it.
-fn short_name() -> String {
-    let name = gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_default();
-    name.split('.').next().unwrap_or_default().to_owned()
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use imex_host::boot;
 use imex_slurm::context::Environment;
 use imex_slurm::job_domain::JobDomainFile;
-use imex_slurm::task_prolog::{Admission, Export, Hints, judge};
+use imex_slurm::task_prolog::{Admission, Export, Hints, judge, same_run};
 use serde::Serialize;
 
 use super::args::ScriptArgs;
@@ -31,6 +31,8 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     let domain = file.read().map_err(|error| Failure::new(Exit::TaskRefused, &error))?;
     let boot = boot::id(Path::new(boot::DEFAULT_ID_PATH))
         .map_err(|error| Failure::new(Exit::TaskRefused, &error))?;
+    let sluid = environment.get("SLURM_JOB_SLUID").map(String::as_str);
+    let domain = domain.filter(|domain| same_run(domain, sluid));
     let hints = if operator.nccl_hints { Hints::Nccl } else { Hints::None };
     let exports = match judge(domain.as_ref(), &jobs(&environment), &boot, hints) {
         Admission::NoDomain => Vec::new(),
