@@ -113,13 +113,18 @@ impl View {
         left
     }
 
-    /// Whether a member has left that was heard `before`. Where causes are not told, one that is silent now may have.
+    /// Whether a member has left since `before`, or a link is gone that was connected then. Of a service that is stopped the
+    /// closed connection may be seen before its leave.
     pub fn lost_since(&self, before: &View) -> bool {
-        if self.missing().any(|(_, _, cell)| cell.cause.is_some()) {
-            return self.left().contains(&true);
-        }
-        let mut pairs = before.members.iter().zip(&self.members);
-        pairs.any(|(then, now)| then.voice == Voice::Heard && now.voice == Voice::Silent)
+        let was = |from: usize, to: usize| {
+            let row = before.members.get(from).filter(|row| row.voice == Voice::Heard);
+            row.and_then(|row| row.links.get(to)).is_some_and(Cell::is_connected)
+        };
+        let silent =
+            |(then, now): (&Member, &Member)| then.voice == Voice::Heard && now.voice == Voice::Silent;
+        self.left().contains(&true)
+            || self.missing().any(|(from, to, _)| was(from, to))
+            || before.members.iter().zip(&self.members).any(silent)
     }
 
     /// The links, by their two ends, that their own end says are not connected.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use imex_config::operator::{Innocent, Provider, Tie as TiePolicy};
-use imex_core::{DomainState, Moment, NodeMap};
+use imex_core::{Moment, NodeMap};
 use imex_host::systemd::{JobFailure, Patience, Stopped, SystemdError};
 use tokio::time::{sleep, timeout};
 
@@ -37,6 +37,9 @@ const LAST_LOOK: Duration = Duration::from_millis(1_300);
 /// How often the domain is looked at while it forms: at least so long apart, and longer by member, because a table has the
 /// square of them in cells. A domain is UP before the first look as a rule.
 const OBSERVE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(20));
+
+/// How long a lost link is doubted: the leave of a service that is stopped is heard by then.
+const DOUBT: Duration = Duration::from_millis(200);
 
 /// How long the service manager may take to tell how the service fares.
 const ASK: Duration = Duration::from_secs(2);
@@ -138,7 +141,8 @@ where
             return Err(Blind::OtherMap { found: now.members.len(), expected: map.len() });
         }
         Ok(match before {
-            Some(before) if now.state != DomainState::Up && now.lost_since(&before) => before,
+            // What was lost in the last second explains nothing that there was before.
+            Some(before) if now.lost_since(&before) && explains(&before) => before,
             Some(_) | None => now,
         })
     }
@@ -259,13 +263,35 @@ async fn wait<S: ServiceManager, E: Eyes, F: Fn()>(
 /// Looks at the domain while it forms, and keeps what it saw last; ends when a member has left.
 async fn observe<E: Eyes>(eyes: &E, map: &NodeMap, before: &RefCell<Option<View>>) {
     let by_size = OBSERVE.1 * u32::try_from(map.len()).unwrap_or(u32::MAX);
+    let pause = OBSERVE.0.max(by_size);
+    let mut doubted = false;
+    sleep(pause).await;
     loop {
-        sleep(OBSERVE.0.max(by_size)).await;
-        let Ok(view) = eyes.look(LAST_LOOK).await else { continue };
+        let Ok(view) = eyes.look(LAST_LOOK).await else {
+            sleep(pause).await;
+            continue;
+        };
         if view.left().contains(&true) {
             return;
         }
+        let lost = before.borrow().as_ref().is_some_and(|before| view.lost_since(before));
+        if lost && !doubted {
+            // A service that is stopped says so within milliseconds; one that has crashed does not.
+            doubted = true;
+            sleep(DOUBT).await;
+            continue;
+        }
+        doubted = false;
         before.replace(Some(view));
+        sleep(pause).await;
+    }
+}
+
+/// Whether a view shows who is at fault.
+fn explains(view: &View) -> bool {
+    match blame::judge(view).verdict {
+        Verdict::AtFault | Verdict::Tied | Verdict::Innocent => true,
+        Verdict::Up | Verdict::Abandoned | Verdict::Unexplained => false,
     }
 }
 
