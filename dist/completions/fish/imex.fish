@@ -343,7 +343,7 @@ complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcomm
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from epilog" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from epilog" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from sweep" -s c -l config -d 'How domains are made on this node' -r -F
-complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from sweep" -l node -d 'The name by which Slurm knows this node; that of the machine if not given' -r
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from sweep" -l node -d 'The name by which Slurm knows this node' -r
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from sweep" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from sweep" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from task-prolog" -s c -l config -d 'How domains are made on this node' -r -F
