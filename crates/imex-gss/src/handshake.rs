@@ -77,8 +77,8 @@ impl Kerberos {
         Ok(GssStream::new(io, context, peer, Role::Acceptor, self))
     }
 
-    /// Why the acceptor refused: its token says it in Kerberos's own words, if there is one. It is not protected, and
-    /// serves for nothing but a message.
+    /// Why the acceptor refused: its token says it in Kerberos's own words, if there is one. It is not protected:
+    /// it serves for a message, and as a hint that a peer which was met before has got a new key.
     async fn refusal(&self, begun: Begun, body: &[u8]) -> AuthError {
         let (reason, token) = frame::split_refusal(body);
         if token.is_empty() {

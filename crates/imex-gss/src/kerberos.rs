@@ -1,6 +1,6 @@
 //! The Kerberos library behind threads and deadlines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::error::{AuthError, Blame};
 use crate::frame;
-use crate::principal::Expected;
+use crate::principal::{Expected, Peer};
 
 /// How many calls that may wait for a KDC run at once. Each holds a thread until the library gives up, which takes it
 /// up to half a minute where a KDC is silent.
@@ -32,8 +32,8 @@ pub const BLOCKING_CALLS: usize = ASKING_CALLS + ANSWERING_CALLS;
 pub const CALL_DEADLINE: Duration = Duration::from_millis(1500);
 
 /// How often tickets are thrown away at most because a peer cannot read its one: often enough for whoever has just
-/// exported a key, seldom enough that a peer that refuses every ticket costs the KDC little.
-const DROP_INTERVAL: Duration = Duration::from_secs(5);
+/// exported a key, seldom enough that somebody on the wire who refuses in the peers' stead costs the KDC little.
+const DROP_INTERVAL: Duration = Duration::from_secs(15);
 
 /// A future of this crate, for those who keep one.
 pub(crate) type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -95,6 +95,8 @@ struct Tickets {
 pub(crate) struct Begun {
     initiation: Initiation,
     tickets: Option<Arc<Tickets>>,
+    /// Who is to answer.
+    target: String,
 }
 
 /// What is not asked for again.
@@ -104,6 +106,8 @@ struct Memory {
     failed: Option<(Instant, AuthError)>,
     /// When tickets were last thrown away because a peer could not read one.
     dropped: Option<Instant>,
+    /// Which principals of the node map have shown themselves since.
+    met: BTreeSet<String>,
     /// What hosts come to as principals.
     expected: BTreeMap<String, Expected>,
 }
@@ -179,16 +183,16 @@ impl Kerberos {
     /// Ends it with the acceptor's answer.
     pub(crate) fn finish(&self, begun: Begun, token: Vec<u8>) -> Pending<Result<Context, AuthError>> {
         let this = self.clone();
+        let Begun { initiation, tickets, target } = begun;
         Box::pin(async move {
             let finished = this
                 .answer_call(move || {
-                    let Begun { initiation, tickets } = begun;
                     let finished = initiation.finish(&token).map_err(AuthError::Answer);
                     drop(tickets);
                     finished
                 })
                 .await;
-            this.drop_stale_tickets(&finished);
+            this.learn(target, &finished);
             finished
         })
     }
@@ -203,17 +207,35 @@ impl Kerberos {
         })
     }
 
+    /// A node of the map has shown itself, whichever side dialled. Only then is a later refusal of its ticket a reason to
+    /// get new ones.
+    pub fn met(&self, peer: &Peer) {
+        self.memory().met.insert(peer.principal().to_owned());
+    }
+
     /// An acceptor that cannot read a ticket may have got a new key since: the next attempt asks the KDC for new tickets.
-    /// At most once per [`DROP_INTERVAL`].
-    fn drop_stale_tickets<T>(&self, finished: &Result<T, AuthError>) {
-        let Err(AuthError::Answer(error)) = finished else { return };
-        let now = Instant::now();
+    ///
+    /// Its refusal is not protected: whoever takes connections at its address, while its daemon is down, can say so. Hence
+    /// the tickets are thrown away only if the peer itself has shown itself since that was last done, and at most once per
+    /// [`DROP_INTERVAL`].
+    fn learn<T>(&self, target: String, finished: &Result<T, AuthError>) {
         let mut memory = self.memory();
+        let error = match finished {
+            Ok(_) => {
+                memory.met.insert(target);
+                return;
+            }
+            Err(AuthError::Answer(error)) => error,
+            Err(_) => return,
+        };
+        let now = Instant::now();
         let soon = memory.dropped.is_some_and(|dropped| now < dropped + DROP_INTERVAL);
-        if soon || !matches!(error.fault(), Fault::WrongKey | Fault::NoKey | Fault::Expired) {
+        let stale = matches!(error.fault(), Fault::WrongKey | Fault::NoKey | Fault::Expired);
+        if !stale || soon || !memory.met.contains(&target) {
             return;
         }
         memory.dropped = Some(now);
+        memory.met.clear();
         self.0.renew_tickets();
     }
 
@@ -280,7 +302,7 @@ impl Inner {
         let binding = frame::preface(protection);
         let (initiation, token) =
             self.gssapi.initiate(credential, name, protection, &binding).map_err(ticket)?;
-        Ok((Begun { initiation, tickets }, token))
+        Ok((Begun { initiation, tickets, target: expected }, token))
     }
 
     fn answer(&self, token: &[u8]) -> Answered {

@@ -177,7 +177,9 @@ impl GssSession {
         let host = self.fence.host(hello.node())?;
         let expected = self.fence.kerberos.expected(host).await.map_err(|error| AuthError::from(&error))?;
         let checked = self.peer.check(&expected);
-        checked.map_err(|error| AuthError::from(&imex_gss::AuthError::Principal(error)))
+        checked.map_err(|error| AuthError::from(&imex_gss::AuthError::Principal(error)))?;
+        self.fence.kerberos.met(&self.peer);
+        Ok(())
     }
 }
 

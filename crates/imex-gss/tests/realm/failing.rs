@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use imex_gss::{AuthError, Blame, Fault, PrincipalError, Settings, Store};
+use imex_gss::{AuthError, Blame, Fault, Peer, PrincipalError, Settings, Store};
 use imex_lab::Kdc;
 
 use super::story::{Realm, chain, echo, failure, host, link, load, meet, settings, tell};
@@ -89,6 +89,49 @@ fn an_acceptor_whose_key_was_changed_since_refuses_and_both_know_why() {
         let near = failure(near);
         assert_eq!((near.fault(), near.blame()), (Some(Fault::WrongKey), Blame::Own), "{}", chain(&near));
     });
+}
+
+#[test]
+fn tickets_are_thrown_away_for_a_refusal_only_after_the_peer_has_shown_itself_and_once() {
+    tell(LONG, |realm| async move {
+        let (two, three, four) = (load(realm.node(2)), load(realm.node(3)), load(realm.node(4)));
+        // Whoever does not have node 3's new key is a stranger, and refuses with Kerberos's words.
+        realm.kdc.administer("cpw -randkey host/127.0.0.3\n").unwrap();
+        link(&two, &four).await;
+        let before = asked(&realm);
+        for _ in 0..5 {
+            let (near, _) = meet(&two, &three).await;
+            assert!(matches!(failure(near).fault(), Some(Fault::WrongKey | Fault::NoKey)));
+        }
+        // One ticket for node 3, and nothing that was there before once more.
+        assert_eq!(asked_since(&realm, before), (0, 1));
+
+        // It has shown itself, as it does by dialling when it has its key again.
+        two.met(&Peer::new("host/127.0.0.3@RACK.TEST", "host/127.0.0.2@RACK.TEST"));
+        for _ in 0..5 {
+            failure(meet(&two, &three).await.0);
+        }
+        // New tickets: one for the realm, one for node 3, and no more of them for the other refusals.
+        assert_eq!(asked_since(&realm, before), (1, 2));
+        two.met(&Peer::new("host/127.0.0.3@RACK.TEST", "host/127.0.0.2@RACK.TEST"));
+        for _ in 0..5 {
+            failure(meet(&two, &three).await.0);
+        }
+        // Not again so soon.
+        assert_eq!(asked_since(&realm, before), (1, 2));
+    });
+}
+
+/// How many tickets for the realm and for services the KDC has given.
+fn asked(realm: &Realm) -> (usize, usize) {
+    let log = std::fs::read_to_string(realm.path("kdc.log")).unwrap();
+    let given = |request| log.lines().filter(|line| line.contains(request) && line.contains("ISSUE")).count();
+    (given("AS_REQ"), given("TGS_REQ"))
+}
+
+fn asked_since(realm: &Realm, before: (usize, usize)) -> (usize, usize) {
+    let now = asked(realm);
+    (now.0 - before.0, now.1 - before.1)
 }
 
 #[test]

@@ -35,7 +35,8 @@ pub(crate) fn tell<F: Future<Output = ()>>(lifetime: Duration, story: impl FnOnc
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let told = runtime.block_on(async { tokio::time::timeout(PATIENCE, story(realm)).await });
         told.expect("the story comes to its end in time");
-        runtime.shutdown_background();
+        // The library does not bear a call of its own that is still under way when the process ends.
+        runtime.shutdown_timeout(PATIENCE);
         return;
     }
     let folder = tempfile::tempdir().unwrap();
