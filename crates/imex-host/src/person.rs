@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::io;
 
-use nix::unistd::{Gid, Uid, User, getgrouplist};
+use nix::unistd::{Gid, Uid, User, getegid, geteuid, getgrouplist, getgroups};
 use thiserror::Error;
 
 /// A user.
@@ -56,6 +56,12 @@ impl Person {
         Ok(Person::new(user.name, user.uid.as_raw(), user.gid.as_raw(), &groups))
     }
 
+    /// Who runs this program, by number: the user database is not asked.
+    pub fn own() -> Self {
+        let groups = getgroups().unwrap_or_default();
+        Person::new(geteuid().to_string(), geteuid().as_raw(), getegid().as_raw(), &groups)
+    }
+
     fn new(name: String, uid: u32, gid: u32, groups: &[Gid]) -> Self {
         let mut others: Vec<u32> = groups.iter().map(|group| group.as_raw()).filter(|g| *g != gid).collect();
         others.sort_unstable();
@@ -88,6 +94,13 @@ impl Person {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_runs_this_is_known_without_the_user_database() {
+        let own = Person::own();
+        assert_eq!((own.uid(), own.gid()), (geteuid().as_raw(), getegid().as_raw()));
+        assert_eq!(own.name(), geteuid().to_string());
+    }
 
     #[test]
     fn a_user_is_found_by_name_and_by_number() {

@@ -10,6 +10,7 @@ use imex_config::operator::Operator;
 use imex_host::GpuFabric;
 use imex_host::channel::AccessReport;
 use imex_host::systemd::ServiceFacts;
+use imex_slurm::sweep::Life;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -46,6 +47,8 @@ pub(crate) struct Facts {
     pub(crate) network: Network,
     /// The local daemon's view of its domain.
     pub(crate) domain: Told<Domain>,
+    /// If whoever asks may read its configuration and connect to its socket.
+    pub(crate) admission: Admission,
     pub(crate) job: Job,
     pub(crate) slurm: Slurm,
 }
@@ -60,11 +63,23 @@ pub(crate) enum Rights {
     User,
 }
 
+/// If whoever asks may ask the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Admission {
+    /// As far as permissions go.
+    Admitted,
+    /// Permissions are against it: that it does not answer says nothing.
+    Denied,
+}
+
 /// NVIDIA's driver and the GPUs.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Driver {
     /// Its version; `None` if it is not loaded.
     pub(crate) version: Option<String>,
+    /// Its GPUs on the PCI bus that no driver has, by address.
+    pub(crate) idle: Vec<String>,
     /// The major of `nvidia-caps-imex-channels`, if it is registered.
     pub(crate) channels_major: Told<Option<u32>>,
     /// If `nvidia-caps`, the other name, is registered.
@@ -246,10 +261,12 @@ pub(crate) struct Job {
     pub(crate) leases: Told<Vec<String>>,
     /// The state of the job's domain, if there is one.
     pub(crate) domain: Told<Option<JobDomain>>,
+    /// What Slurm says of jobs that a lease or domain names and that have no step here.
+    pub(crate) lives: BTreeMap<u32, Life>,
     /// The newest records of prologs, the newest first.
-    pub(crate) prologs: Vec<Run>,
+    pub(crate) prologs: Told<Vec<Run>>,
     /// The newest records of epilogs and sweeps.
-    pub(crate) epilogs: Vec<Run>,
+    pub(crate) epilogs: Told<Vec<Run>>,
 }
 
 /// The state of a job's domain, as its prolog wrote it.
@@ -257,6 +274,10 @@ pub(crate) struct Job {
 pub(crate) struct JobDomain {
     /// Whose it is.
     pub(crate) job: u32,
+    /// This node's name in Slurm.
+    pub(crate) node: Option<String>,
+    /// The job's user, by number.
+    pub(crate) uid: Option<u32>,
     /// On which boot it was made.
     pub(crate) boot_id: String,
     /// How far it has come: `forming`, `up`, `channel_only`, `failed`.
@@ -282,6 +303,10 @@ pub(crate) struct Run {
     pub(crate) time: String,
     /// The job, if it is told.
     pub(crate) job: Option<u64>,
+    /// On which boot, if it is told.
+    pub(crate) boot_id: Option<String>,
+    /// How it ended, in a word; empty if it is not told.
+    pub(crate) ending: String,
     /// The exit code.
     pub(crate) exit_code: u64,
     /// What it says.

@@ -27,17 +27,21 @@ const MOST: u64 = 1 << 20;
 
 /// Gathers everything. Takes a few times `look.ask` at most.
 pub(super) async fn gather(look: &LookArgs) -> Facts {
-    let (operator, operator_faults) = match operator::load(&look.config) {
-        Ok(operator) => (operator, None),
-        Err(error) => (Operator::default(), Some(imex_config::chain(&error))),
+    let file = look.config.clone();
+    let (operator, operator_faults) = match within(look.ask, "openimex.toml", move || operator::load(&file)) {
+        Told::Known(Ok(operator)) => (operator, None),
+        Told::Known(Err(error)) => (Operator::default(), Some(imex_config::chain(&error))),
+        Told::Unknown(why) => (Operator::default(), Some(why)),
     };
     let node = node_name();
-    let job = jobs::job(look, &operator);
+    let mut job = jobs::job(look, &operator);
+    job.lives = jobs::lives(look, &operator, &job).await;
     let driver = hardware::driver(&look.root, look.ask);
     let channel = hardware::channel(look, &operator, &driver, job.domain.known().and_then(Option::as_ref));
     let service = service::service(look, &operator).await;
     let config = service::config(look, &operator);
     let domain = service::domain(look, &operator, config.own).await;
+    let admission = service::admission(look, &operator, &domain);
     let network = network::network(look, &config, domain.known());
     let slurm = slurm::slurm(look, &operator, &node);
     Facts {
@@ -52,12 +56,16 @@ pub(super) async fn gather(look: &LookArgs) -> Facts {
         config,
         network,
         domain,
+        admission,
         job,
         slurm,
     }
 }
 
-pub(crate) use jobs::domain as job_domain;
+/// The state of the job's domain.
+pub(crate) fn job_domain(operator: &Operator, ask: Duration) -> Told<Option<super::facts::JobDomain>> {
+    jobs::state(operator, ask)
+}
 
 /// The local daemon's view of its domain.
 pub(crate) async fn own_domain(look: &LookArgs, operator: &Operator) -> Told<super::facts::Domain> {
@@ -92,6 +100,18 @@ pub(crate) fn within<T: Send + 'static>(
             Ok(answer) => Told::Known(answer),
             Err(_) => Told::Unknown(format!("{what} did not answer within {} ms", time.as_millis())),
         },
+    }
+}
+
+/// As [`within`], of what itself may be unknown.
+fn told<T: Send + 'static>(
+    time: Duration,
+    what: &str,
+    ask: impl FnOnce() -> Told<T> + Send + 'static,
+) -> Told<T> {
+    match within(time, what, ask) {
+        Told::Known(told) => told,
+        Told::Unknown(why) => Told::Unknown(why),
     }
 }
 

@@ -41,7 +41,14 @@ pub(super) enum Bandwidth {
 
 /// Measures, within `args.bandwidth_timeout`.
 pub(super) async fn measure(args: &ValidateArgs, job: &Job) -> Bandwidth {
-    let Some(program) = find(args) else { return Bandwidth::NotFound };
+    let Some(program) = find(args) else {
+        return match args.min_bandwidth {
+            None => Bandwidth::NotFound,
+            Some(_) => {
+                Bandwidth::Failed { why: "nvbandwidth is not installed, and a least is demanded".to_owned() }
+            }
+        };
+    };
     let nodes = job.nodes.len().to_string();
     let srun = Program::new("srun")
         // One rank for each GPU, as its multi-node tests want it.

@@ -36,6 +36,9 @@ pub(crate) struct Report {
     /// The block, if the job is divided by blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) block: Option<String>,
+    /// The driver's version, if one is loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) driver: Option<String>,
     /// The NVLink partition of its GPUs, if NVML tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fabric: Option<String>,
@@ -78,7 +81,7 @@ pub(super) fn run(args: &MemberArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
         slurm_conf: crate::slurm::args::SLURM_CONF.into(),
     };
     let driver = hardware::driver(&args.root, args.ask);
-    let job = job_domain(&operator.files.state.join("domain.json"));
+    let job = job_domain(&operator, args.ask);
     let job = job.known().and_then(Option::as_ref);
     let (table, silent) = match block_on(own_domain(&look, &operator))? {
         Told::Known(domain) => (Some(domain.table), None),
@@ -99,6 +102,7 @@ pub(super) fn run(args: &MemberArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
         members: job.map(|job| job.members.clone()).unwrap_or_default(),
         domain_id: job.and_then(|job| job.domain_id.clone()),
         block: job.and_then(|job| job.block.clone()),
+        driver: driver.version,
         fabric: fabrics.and_then(|fabrics| identify(&fabrics).ok()).map(|fabric| fabric.to_string()),
         names: stood_for(&look, &operator),
         channel,

@@ -102,15 +102,30 @@ fn wrong(part: &Part, reports: &Reports) -> Vec<Wrong> {
         };
         own_row(node, report, &mut wrong);
         wrong.members(node, report, part, &names);
-        if let ChannelSeen::Shut { number, why } = &report.channel {
-            let which = number.map_or_else(String::new, |number| format!("channel {number}: "));
-            wrong.note(Exit::Channel, node, &format!("{which}{why}"));
+        match &report.channel {
+            ChannelSeen::Shut { number, why } => {
+                let which = number.map_or_else(String::new, |number| format!("channel {number}: "));
+                wrong.note(Exit::Channel, node, &format!("{which}{why}"));
+            }
+            ChannelSeen::NotApplicable if has_channels(part, reports) => {
+                wrong.note(Exit::Channel, node, "has no channels, and others have");
+            }
+            ChannelSeen::Open { .. } | ChannelSeen::NotApplicable => {}
+        }
+        if report.domain_id.is_none() && !ids(part, reports).is_empty() {
+            wrong.note(Exit::JobNodes, node, "has no domain id, and others have one");
         }
     }
     for (exit, what, key) in EQUAL {
         wrong.unequal(exit, what, &values(part, reports, key));
     }
     wrong.sorted()
+}
+
+/// If any of its nodes has channels, or should. A part of which none has is not checked for them.
+pub(super) fn has_channels(part: &Part, reports: &Reports) -> bool {
+    let mut reports = part.nodes.iter().filter_map(|node| reports.get(node));
+    reports.any(|report| report.channel != ChannelSeen::NotApplicable)
 }
 
 /// A member's own row: it is READY and reaches every one.
@@ -151,7 +166,7 @@ fn names<'r>(part: &Part, reports: &'r Reports) -> BTreeMap<&'r str, &'r str> {
 
 /// What must be equal on all members that tell it.
 type Key = fn(&Report) -> Option<String>;
-const EQUAL: [(Exit, &str, Key); 5] = [
+const EQUAL: [(Exit, &str, Key); 6] = [
     (Exit::Map, "node map", |report| {
         let members = report.table.as_ref()?.members.iter();
         Some(members.map(|member| member.address.as_str()).collect::<Vec<_>>().join(" "))
@@ -161,6 +176,7 @@ const EQUAL: [(Exit, &str, Key); 5] = [
         Some(told.collect::<Vec<_>>().join(", ")).filter(|told| !told.is_empty())
     }),
     (Exit::Version, "version", |report| Some(report.table.as_ref()?.own_row()?.version.clone())),
+    (Exit::Version, "version of the driver", |report| report.driver.clone()),
     (Exit::JobNodes, "domain id", |report| report.domain_id.clone()),
     (Exit::Channel, "channel", |report| match report.channel {
         ChannelSeen::Open { number } => Some(number.to_string()),

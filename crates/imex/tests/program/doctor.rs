@@ -5,6 +5,11 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 
 use crate::program::{imex, redactions, run, transcript};
 
@@ -116,6 +121,8 @@ fn jobs_are_validated_as_recorded() {
         ("validate-not-verified", "DIR/bad.jsonl"),
         ("validate-silent", "DIR/one.jsonl"),
         ("validate-no-reports", "DIR/none.jsonl"),
+        ("validate-no-channels", "DIR/channelless.jsonl"),
+        ("validate-not-measured", "DIR/good.jsonl --bandwidth --min-bandwidth 300 --path DIR/none"),
     ] {
         golden(&site, name, &format!("{job} {words}"));
     }
@@ -158,6 +165,33 @@ fn a_bus_and_a_daemon_that_say_nothing_do_not_hold_it_up() {
     assert!(said.out.contains("D20 FAIL"), "{}", said.out);
 }
 
+/// A pipe that nobody writes into stands for a file on a server that is dead: whoever opens it waits.
+#[test]
+fn files_on_a_dead_server_do_not_hold_it_up() {
+    let site = Site::new();
+    for file in ["ill/state/domain.json", "ill/stats"] {
+        fs::remove_file(site.path(file)).unwrap();
+        mkfifo(&site.path(file), Mode::S_IRUSR).unwrap();
+    }
+    // A record that is a pipe stands for their folder.
+    let record = site.path("ill/state/records/20991130T120000.000Z-8-prolog.json");
+    mkfifo(&record, Mode::S_IRUSR).unwrap();
+    let words = "doctor --root DIR/ill -c DIR/ill.toml --slurm-conf DIR/slurm.conf --ask 200ms";
+    let mut doctor = site.command(words);
+    let ended = thread::spawn(move || run(&mut doctor));
+    for _ in 0..LOOKS {
+        if ended.is_finished() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(ended.is_finished(), "it hangs");
+    let said = ended.join().unwrap();
+    for unknown in ["D31 unknown", "D33 unknown", "D35 unknown"] {
+        assert!(said.out.contains(unknown), "{unknown}: {}{}", said.out, said.err);
+    }
+}
+
 /// Of NVIDIA's service only its command line is used: our control tool under another name stands for it.
 #[test]
 fn a_member_is_asked_through_the_command_line_where_the_provider_is_nvidia() {
@@ -183,6 +217,9 @@ fn a_member_is_asked_through_the_command_line_where_the_provider_is_nvidia() {
     );
     assert_eq!(report["table"]["members"][0]["links"], serde_json::json!(["CONNECTED", "CONNECTED"]));
 }
+
+/// A minute of 50 ms: many times what a few questions of 200 ms take on a busy machine.
+const LOOKS: u32 = 1200;
 
 /// What must not leave the machine.
 const SECRETS: [&str; 14] = [
@@ -299,6 +336,9 @@ impl Site {
             &(member("n1", 0, "MAP_MISMATCH", open) + &member("n2", 1, "CONNECTED", shut)),
         );
         self.write("one.jsonl", &one);
+        let none = r#"{"state":"not_applicable"}"#;
+        let channelless = member("n1", 0, "CONNECTED", none) + &member("n2", 1, "CONNECTED", none);
+        self.write("channelless.jsonl", &channelless);
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -7,15 +7,18 @@ use imex_core::{DomainState, LinkState, NodeState};
 
 use super::Finding;
 use super::service;
-use crate::doctor::facts::{Domain, Facts, Told};
+use crate::doctor::facts::{Admission, Domain, Facts, Told};
 
 /// Counters of refused members, with what each means (docs/statistics.md).
-const REFUSALS: [(&str, &str); 6] = [
+pub(super) const REFUSALS: [(&str, &str); 9] = [
     ("RefusedVersion", "another version"),
     ("RefusedMap", "another node map"),
     ("RefusedNotAtItsAddress", "two nodes with one id, or a NAT between"),
     ("RefusedUnproven", "a node whose credential does not prove that it is one"),
+    ("RefusedAddressUnknown", "a node with another map, or somebody who knows the protocol"),
     ("StrangersUnauthenticated", "a connection that did not prove who it is"),
+    ("StrangersForeign", "a connection from an address that is no node's"),
+    ("StrangersTurnedAway", "more connections than can be heard: somebody floods the port"),
     ("Violations", "a breach of the protocol"),
 ];
 
@@ -39,9 +42,10 @@ pub(super) fn answers(facts: &Facts) -> Finding {
         Told::Unknown(why) if !service::is_expected(facts) => {
             Finding::not_applicable(format!("no daemon is expected to run: {why}"))
         }
-        Told::Unknown(why) => {
-            Finding::fail(why, "is it running (D11)? may you read its socket (IMEX_CMD_… keys)?")
+        Told::Unknown(why) if facts.admission == Admission::Denied => {
+            Finding::unknown(format!("you must not ask it: {why}"))
         }
+        Told::Unknown(why) => Finding::fail(why, "is it running (D11)? its log says more"),
     }
 }
 

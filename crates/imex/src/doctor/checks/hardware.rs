@@ -1,10 +1,12 @@
 //! Checks of the driver, the channels and the fabric.
 
+use std::path::Path;
+
 use imex_config::operator::{Channels, Expect};
 use imex_host::channel::Access;
 use imex_host::{NoFabric, identify};
 
-use super::Finding;
+use super::{Finding, service};
 use crate::doctor::facts::{Facts, Gpu, Told};
 
 /// If this node has anything to form a domain for, as far as the driver tells.
@@ -15,9 +17,22 @@ pub(super) fn has_channels(facts: &Facts) -> bool {
 pub(super) fn driver(facts: &Facts) -> Finding {
     match (&facts.driver.version, facts.operator.hardware.expect) {
         (Some(version), _) => Finding::ok(format!("version {version}")),
-        (None, Expect::Detect) => {
-            Finding::not_applicable("NVIDIA's driver is not loaded: IMEX is not applicable here")
-        }
+        (None, Expect::Detect) => match (&facts.driver.idle[..], service::is_enabled(facts)) {
+            ([], false) => {
+                Finding::not_applicable("NVIDIA's driver is not loaded: IMEX is not applicable here")
+            }
+            ([], true) => Finding::warn(
+                format!(
+                    "{} is enabled, and here is neither a driver nor a GPU of NVIDIA's",
+                    facts.service.unit
+                ),
+                "if GPUs should be here, they are lost: `lspci -d 10de:`, `dmesg`; else disable the unit",
+            ),
+            (idle, _) => Finding::fail(
+                format!("no driver has these GPUs: {}", idle.join(", ")),
+                "load NVIDIA's driver; `dmesg` says why it does not load. Until then no job gets a domain here",
+            ),
+        },
         (None, Expect::Always) => Finding::fail(
             "NVIDIA's driver is not loaded, and openimex.toml says that this node has the hardware",
             "install or load it; `dmesg` says why it does not load",
@@ -84,7 +99,7 @@ pub(super) fn channel_device(facts: &Facts) -> Finding {
         Told::Known(faults) if faults.is_empty() => Finding::ok(format!("{path} is right")),
         Told::Known(faults) => Finding::fail(
             format!("{path}: {}", faults.join("; ")),
-            "`imex channel create 0` makes it anew; the boot unit does so after each boot",
+            "`imex channel create` with its number makes it anew; the boot unit makes channel 0 after each boot",
         ),
     }
 }
@@ -106,10 +121,13 @@ pub(super) fn channel_access(facts: &Facts) -> Finding {
         format!("user {user} {what} {path}{}", by.unwrap_or_default())
     };
     match &report.access {
+        Access::Granted if matches!(user.as_str(), "0" | "root") => {
+            Finding::not_applicable(format!("root may open {path} as anything; `--as USER` asks for a user"))
+        }
         Access::Granted => Finding::ok(evidence("can open")),
         Access::NoDriver => Finding::fail(
             evidence("may open, but no driver stands behind,"),
-            "the node is stale: `imex channel create 0` makes it anew",
+            "the node is stale: `imex channel create` with its number makes it anew",
         ),
         Access::Denied => {
             Finding::fail(evidence("must not open"), "set channels.mode or channels.owner in openimex.toml")
@@ -118,7 +136,7 @@ pub(super) fn channel_access(facts: &Facts) -> Finding {
             evidence("is kept by the control group from opening"),
             "allow the major of nvidia-caps-imex-channels in cgroup.conf or the container's device rules",
         ),
-        Access::Missing => Finding::fail(evidence("finds no"), "`imex channel create 0`"),
+        Access::Missing => Finding::fail(evidence("finds no"), "`imex channel create` with its number"),
         Access::Failed { reason } => Finding::unknown(format!("{path}: {reason}")),
     }
 }
@@ -136,9 +154,16 @@ fn no_channel_wanted(facts: &Facts) -> Option<Finding> {
         Channels::Switch => Some(Finding::not_applicable(
             "Slurm makes each job's channel where only the job sees it: `imex validate`",
         )),
+        Channels::PerJob if job_s_channel(facts).is_none() => Some(Finding::not_applicable(
+            "channels are made for each job, and for the one here none was made: it shares the node, or was skipped",
+        )),
         Channels::PerJob => None,
         Channels::Off => Some(Finding::not_applicable("channels.use of openimex.toml is off")),
     }
+}
+
+fn job_s_channel(facts: &Facts) -> Option<&Path> {
+    facts.job.domain.known()?.as_ref()?.channel.as_deref()
 }
 
 pub(super) fn fabric(facts: &Facts) -> Finding {

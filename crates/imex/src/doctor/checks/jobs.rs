@@ -1,10 +1,16 @@
 //! Checks of leases, job states and records.
 
+use imex_slurm::sweep::Life;
+
 use super::Finding;
 use crate::doctor::facts::{Facts, JobDomain, Run, Told};
 
 /// How many of the newest records are judged: what went wrong longer ago has been seen or does not matter.
 const NEWEST: usize = 5;
+
+/// How the endings begin of which another node is to blame, and the one of a prolog that had nothing to do.
+const PASSED: &str = "passed_";
+const SKIPPED: &str = "skipped";
 
 pub(super) fn lease(facts: &Facts) -> Finding {
     let (alive, leases) = match &facts.job.leases {
@@ -12,11 +18,16 @@ pub(super) fn lease(facts: &Facts) -> Finding {
         Told::Known(leases) => (&facts.job.alive, leases),
     };
     let job_of = |holder: &String| holder.split_once('.').and_then(|(job, _)| job.parse::<u32>().ok());
-    let forsaken: Vec<&str> = leases
-        .iter()
-        .filter(|holder| job_of(holder).is_none_or(|job| !alive.contains(&job)))
-        .map(String::as_str)
-        .collect();
+    let without: Vec<&String> =
+        leases.iter().filter(|holder| job_of(holder).is_none_or(|job| !alive.contains(&job))).collect();
+    // A holder that is no job has no step, and nobody will give its lease back.
+    let whose = |life: Life| -> Vec<&str> {
+        let these = without
+            .iter()
+            .filter(|holder| job_of(holder).map_or(Life::Ended, |job| lives(facts, job)) == life);
+        these.map(|holder| holder.as_str()).collect()
+    };
+    let (forsaken, unknown) = (whose(Life::Ended), whose(Life::Unknown));
     let domain = job_domain(facts).map(|domain| domain.job);
     let held = |job: u32| leases.iter().any(|holder| job_of(holder) == Some(job));
     if let Some(job) = domain.filter(|job| alive.contains(job) && !held(*job)) {
@@ -27,9 +38,15 @@ pub(super) fn lease(facts: &Facts) -> Finding {
     }
     if !forsaken.is_empty() {
         return Finding::warn(
-            format!("held by {}, and no such job has a step here", forsaken.join(", ")),
-            "if the job's prolog is not at work this moment: `imex slurm sweep` gives it back",
+            format!("held by {}, and no such job is here", forsaken.join(", ")),
+            "if the job's epilog is not at work this moment: `imex slurm sweep` gives it back",
         );
+    }
+    if !unknown.is_empty() {
+        return Finding::unknown(format!(
+            "held by {}, which has no step here now, and Slurm does not say if it runs",
+            unknown.join(", ")
+        ));
     }
     match (leases.len(), alive.len()) {
         (0, 0) => Finding::ok("no job, no lease"),
@@ -51,7 +68,7 @@ pub(super) fn power_cycle(facts: &Facts) -> Finding {
         }
         Told::Known(_) => Finding::fail(
             format!("job {}'s domain was made before the last boot", domain.job),
-            "the job has lost its domain here although Slurm may call it RUNNING: requeue it; `imex slurm sweep` cleans up; \
+            "the job has lost its domain here although Slurm may call it RUNNING: requeue it; \
              ReturnToService=1 has Slurm notice",
         ),
     }
@@ -94,32 +111,53 @@ pub(super) fn map(facts: &Facts) -> Finding {
 }
 
 pub(super) fn prologs(facts: &Facts) -> Finding {
-    runs("a prolog", &facts.job.prologs)
+    runs("a prolog", &facts.job.prologs, &facts.job.boot_id)
 }
 
 pub(super) fn epilogs(facts: &Facts) -> Finding {
-    runs("an epilog or sweep", &facts.job.epilogs)
+    runs("an epilog or sweep", &facts.job.epilogs, &facts.job.boot_id)
 }
 
-fn runs(kind: &str, runs: &[Run]) -> Finding {
-    let newest = &runs[..runs.len().min(NEWEST)];
-    if newest.is_empty() {
+fn runs(kind: &str, runs: &Told<Vec<Run>>, boot: &Told<String>) -> Finding {
+    let runs = match runs {
+        Told::Unknown(why) => return Finding::unknown(why),
+        Told::Known(runs) => &runs[..runs.len().min(NEWEST)],
+    };
+    let Some(newest) = runs.first() else {
         return Finding::not_applicable(format!("there is no record of {kind}"));
-    }
-    let ill = newest.iter().filter(|run| run.exit_code != 0);
-    let told: Vec<String> = ill
-        .map(|Run { time, job, exit_code, message, .. }| {
-            let job = job.map(|job| format!(" job {job}")).unwrap_or_default();
-            format!("{time}{job}: exit code {exit_code}: {message}")
-        })
-        .collect();
-    match (told.is_empty(), newest[0].exit_code) {
-        (true, _) => Finding::ok(format!("the last {} ended well", newest.len())),
-        (false, 0) => Finding::warn(
+    };
+    let told: Vec<String> = runs.iter().filter(|run| run.exit_code != 0 || passed(run)).map(tell).collect();
+    let before = boot.known().zip(newest.boot_id.as_ref()).is_some_and(|(boot, of)| boot != of);
+    match newest.exit_code {
+        0 if passed(newest) => Finding::warn(
+            told.join("\n"),
+            "the job's domain is not whole, and this node is not at fault: look at the one that the message names",
+        ),
+        0 if told.is_empty() && newest.ending == SKIPPED => {
+            Finding::ok(format!("the newest had nothing to do: {}", newest.message))
+        }
+        0 if told.is_empty() => Finding::ok(format!("the last {} ended well", runs.len())),
+        0 => Finding::warn(
             told.join("\n"),
             "the newest one ended well; the record names the cause of the others",
         ),
-        (false, _) => Finding::fail(told.join("\n"), "the record names the cause and the node at fault"),
+        _ if before => {
+            Finding::warn(told.join("\n"), "that was before the last boot; the record names the cause")
+        }
+        _ => Finding::fail(told.join("\n"), "the record names the cause and the node at fault"),
+    }
+}
+
+/// If Slurm was told that all is well, because the fault is another node's.
+fn passed(run: &Run) -> bool {
+    run.ending.starts_with(PASSED)
+}
+
+fn tell(Run { time, job, ending, exit_code, message, .. }: &Run) -> String {
+    let job = job.map(|job| format!(" job {job}")).unwrap_or_default();
+    match exit_code {
+        0 => format!("{time}{job}: {ending}: {message}"),
+        code => format!("{time}{job}: exit code {code}: {message}"),
     }
 }
 
@@ -129,13 +167,20 @@ pub(super) fn left_behind(facts: &Facts) -> Finding {
         return Finding::not_applicable(format!("{} here", jobs(&facts.job.alive)));
     }
     if let Some(domain) = domain {
-        return Finding::warn(
-            format!("the state of job {}'s domain is here, and no step of it", domain.job),
-            "if its prolog or epilog is not at work: `imex slurm sweep`",
-        );
+        let job = domain.job;
+        return match lives(facts, job) {
+            Life::Runs => Finding::not_applicable(format!("job {job} runs, with no step here now")),
+            Life::Unknown => Finding::unknown(format!(
+                "job {job}'s domain is here and no step of it, and Slurm does not say if it runs"
+            )),
+            Life::Ended => Finding::warn(
+                format!("job {job} has ended, and its domain is here"),
+                "if its epilog is not at work: `imex slurm sweep`",
+            ),
+        };
     }
     // Where no prolog has ever run, domains are not made for jobs.
-    if facts.job.prologs.is_empty() {
+    if facts.job.prologs.known().is_none_or(Vec::is_empty) {
         return Finding::not_applicable(
             "no prolog has run here: domains are not made for jobs, or records are root's",
         );
@@ -148,6 +193,11 @@ pub(super) fn left_behind(facts: &Facts) -> Finding {
         ),
         None => Finding::ok("no job, no domain"),
     }
+}
+
+/// What Slurm says of a job that has no step here.
+fn lives(facts: &Facts, job: u32) -> Life {
+    facts.job.lives.get(&job).copied().unwrap_or(Life::Unknown)
 }
 
 fn job_domain(facts: &Facts) -> Option<&JobDomain> {

@@ -103,14 +103,10 @@ pub(super) fn running(facts: &Facts) -> Finding {
             format!("{name} is {}", unit.sub),
             "it becomes active when the domain's quorum is there: look again, or see D21",
         ),
-        ActiveState::Inactive | ActiveState::Other(_)
-            if facts.job.domain.known().is_some_and(Option::is_some) =>
-        {
-            Finding::fail(
-                format!("{name} does not run, and a job has a domain here"),
-                "the job has lost its domain: requeue it",
-            )
-        }
+        ActiveState::Inactive | ActiveState::Other(_) if job_needs_daemon(facts) => Finding::fail(
+            format!("{name} does not run, and a job has a domain here"),
+            "the job has lost its domain: requeue it",
+        ),
         ActiveState::Inactive | ActiveState::Other(_) => {
             Finding::ok(format!("{name} does not run, and no job needs it"))
         }
@@ -232,5 +228,19 @@ pub(super) fn is_expected(facts: &Facts) -> bool {
         Some(Unit::Found(unit)) => unit.may_run(),
         Some(Unit::Missing) | None => !facts.service.processes.is_empty(),
     };
-    runs || facts.job.domain.known().is_some_and(Option::is_some)
+    runs || job_needs_daemon(facts)
+}
+
+/// If a job has a domain here that is more than a channel, and has not failed.
+fn job_needs_daemon(facts: &Facts) -> bool {
+    let domain = facts.job.domain.known().and_then(Option::as_ref);
+    domain.is_some_and(|domain| !matches!(domain.stage.as_str(), "channel_only" | "failed"))
+}
+
+/// If the unit starts at boot.
+pub(super) fn is_enabled(facts: &Facts) -> bool {
+    match &facts.service.state {
+        Told::Known(Unit::Found(unit)) => unit.enablement == Enablement::Enabled,
+        Told::Known(Unit::Missing) | Told::Unknown(_) => false,
+    }
 }

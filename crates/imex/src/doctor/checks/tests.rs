@@ -5,6 +5,7 @@ use imex_host::GpuFabric;
 use imex_host::channel::{Access, AccessReport, Evidence};
 use imex_host::fabric::{FabricState, FabricStatus};
 use imex_host::systemd::{ActiveState, Conditions, Enablement, LoadState, ServiceFacts, ServiceResult};
+use imex_slurm::sweep::Life;
 use jiff::Timestamp;
 
 use super::*;
@@ -36,7 +37,19 @@ fn a_node_without_the_hardware_is_not_ill() {
 /// Each row changes one thing of a healthy node; the check must come out so, and must have a fix where it is ill.
 const ROWS: &[(&str, Verdict, Change)] = &[
     ("D00", Verdict::Fail, |facts| facts.operator_faults = Some("line 3".into())),
-    ("D01", Verdict::NotApplicable, |facts| facts.driver.version = None),
+    ("D01", Verdict::NotApplicable, |facts| {
+        facts.driver.version = None;
+        unit(facts).enablement = Enablement::Disabled;
+    }),
+    ("D01", Verdict::Warn, |facts| facts.driver.version = None),
+    ("D01", Verdict::Fail, |facts| {
+        facts.driver.version = None;
+        facts.driver.idle = vec!["0008:01:00.0".into()];
+    }),
+    ("D01", Verdict::Fail, |facts| {
+        facts.driver.version = None;
+        facts.operator = Operator::parse("[hardware]\nexpect = \"always\"\n", "x".as_ref()).unwrap();
+    }),
     ("D02", Verdict::NotApplicable, |facts| facts.driver.channels_major = Told::Known(None)),
     ("D02", Verdict::Fail, |facts| {
         facts.driver.channels_major = Told::Known(None);
@@ -46,7 +59,13 @@ const ROWS: &[(&str, Verdict, Change)] = &[
     ("D03", Verdict::Fail, |facts| facts.driver.channel_count = Told::Known(Some(0))),
     ("D03", Verdict::Warn, |facts| facts.driver.channel_count = Told::Known(Some(7))),
     ("D04", Verdict::Fail, |facts| facts.channel.faults = Told::Known(vec!["its major is 1, not 2".into()])),
+    ("D04", Verdict::NotApplicable, |facts| {
+        facts.operator = Operator::parse("[channels]\nuse = \"per-job\"\n", "x".as_ref()).unwrap();
+        facts.channel.faults = Told::Known(vec!["it is missing".into()]);
+    }),
     ("D05", Verdict::Fail, |facts| facts.channel.access = access(Access::Denied)),
+    ("D05", Verdict::NotApplicable, |facts| facts.channel.user = "0".into()),
+    ("D05", Verdict::Unknown, |facts| facts.channel.access = Told::Unknown("no such user".into())),
     ("D05", Verdict::Fail, |facts| facts.channel.access = access(Access::NoDriver)),
     ("D05", Verdict::Fail, |facts| facts.channel.access = access(Access::Forbidden)),
     ("D06", Verdict::Warn, |facts| gpu(facts).state = FabricState::InProgress),
@@ -61,6 +80,10 @@ const ROWS: &[(&str, Verdict, Change)] = &[
     ("D10", Verdict::Fail, |facts| unit(facts).enablement = Enablement::Disabled),
     ("D11", Verdict::Fail, |facts| unit(facts).active = ActiveState::Failed),
     ("D11", Verdict::Fail, |facts| unit(facts).active = ActiveState::Inactive),
+    ("D11", Verdict::Ok, |facts| {
+        unit(facts).active = ActiveState::Inactive;
+        job(facts).stage = "channel_only".into();
+    }),
     ("D11", Verdict::Warn, |facts| unit(facts).restarts = 9),
     ("D12", Verdict::Fail, |facts| {
         facts.service.other = Told::Known(Unit::Found(Box::new(service("nvidia-imex.service"))))
@@ -73,6 +96,7 @@ const ROWS: &[(&str, Verdict, Change)] = &[
     }),
     ("D13", Verdict::Warn, |facts| facts.config.problems.push((Severity::Warning, "unknown key".into()))),
     ("D13", Verdict::Fail, |facts| facts.config.problems.push((Severity::Error, "no port".into()))),
+    ("D13", Verdict::Unknown, |facts| facts.config.judged = Told::Unknown("no answer".into())),
     ("D14", Verdict::Fail, |facts| facts.config.own = None),
     ("D14", Verdict::Unknown, |facts| facts.config.entries = Told::Unknown("denied".into())),
     ("D15", Verdict::Warn, |facts| facts.config.map_changed = Some(time(30))),
@@ -86,6 +110,16 @@ const ROWS: &[(&str, Verdict, Change)] = &[
     ("D18", Verdict::Fail, |facts| table(facts).members[1].version = "570.1".into()),
     ("D18", Verdict::Fail, |facts| facts.driver.version = Some("570.86".into())),
     ("D20", Verdict::Fail, |facts| facts.domain = Told::Unknown("refused".into())),
+    ("D20", Verdict::Unknown, |facts| {
+        facts.domain = Told::Unknown("denied".into());
+        facts.admission = Admission::Denied;
+    }),
+    ("D20", Verdict::NotApplicable, |facts| {
+        facts.domain = Told::Unknown("no socket".into());
+        unit(facts).active = ActiveState::Inactive;
+        unit(facts).main_pid = None;
+        job(facts).stage = "failed".into();
+    }),
     ("D21", Verdict::Fail, |facts| table(facts).state = "DEGRADED".into()),
     ("D21", Verdict::NotApplicable, |facts| facts.domain = Told::Unknown("refused".into())),
     ("D22", Verdict::Fail, |facts| table(facts).members[0].links[1] = "MAP_MISMATCH".into()),
@@ -114,20 +148,38 @@ const ROWS: &[(&str, Verdict, Change)] = &[
     }),
     ("D28", Verdict::Fail, |facts| facts.config.certificates = Some(vec![(Severity::Error, "ended".into())])),
     ("D30", Verdict::Fail, |facts| facts.job.leases = Told::Known(vec![])),
-    ("D30", Verdict::Warn, |facts| facts.job.leases = Told::Known(vec!["7.0".into(), "6.1".into()])),
+    ("D30", Verdict::Warn, |facts| {
+        facts.job.leases = Told::Known(vec!["7.0".into(), "6.1".into()]);
+        facts.job.lives.insert(6, Life::Ended);
+    }),
+    ("D30", Verdict::Unknown, |facts| facts.job.alive.clear()),
+    ("D30", Verdict::Warn, |facts| goes(facts, Life::Ended)),
+    ("D30", Verdict::Ok, |facts| goes(facts, Life::Runs)),
+    ("D31", Verdict::Unknown, |facts| facts.job.boot_id = Told::Unknown("no".into())),
     ("D31", Verdict::Fail, |facts| facts.job.boot_id = Told::Known("another".into())),
     ("D32", Verdict::Fail, |facts| {
         facts.config.entries = Told::Known(vec!["10.0.0.1".into(), "10.0.0.9".into()])
     }),
     ("D32", Verdict::Warn, |facts| job(facts).stage = "forming".into()),
-    ("D33", Verdict::Fail, |facts| facts.job.prologs.insert(0, run(12))),
-    ("D33", Verdict::Warn, |facts| facts.job.prologs.push(run(12))),
-    ("D34", Verdict::Warn, |facts| facts.job.alive.clear()),
+    ("D33", Verdict::Fail, |facts| prologs(facts).insert(0, run(12))),
+    ("D33", Verdict::Warn, |facts| prologs(facts).push(run(12))),
+    ("D33", Verdict::Warn, |facts| {
+        prologs(facts).insert(0, Run { boot_id: Some("another".into()), ..run(12) });
+    }),
+    ("D33", Verdict::Warn, |facts| {
+        prologs(facts).insert(0, Run { ending: "passed_innocent".into(), ..run(0) });
+    }),
+    ("D33", Verdict::Warn, |facts| prologs(facts).push(Run { ending: "passed_tie".into(), ..run(0) })),
+    ("D33", Verdict::Ok, |facts| prologs(facts).insert(0, Run { ending: "skipped".into(), ..run(0) })),
+    ("D33", Verdict::Unknown, |facts| facts.job.prologs = Told::Unknown("denied".into())),
+    ("D34", Verdict::Unknown, |facts| facts.job.alive.clear()),
+    ("D34", Verdict::Warn, |facts| goes(facts, Life::Ended)),
+    ("D34", Verdict::NotApplicable, |facts| goes(facts, Life::Runs)),
     ("D34", Verdict::Warn, |facts| {
         facts.job.alive.clear();
         facts.job.domain = Told::Known(None);
     }),
-    ("D35", Verdict::Fail, |facts| facts.job.epilogs.insert(0, run(12))),
+    ("D35", Verdict::Fail, |facts| facts.job.epilogs = Told::Known(vec![run(12)])),
     ("D40", Verdict::Fail, |facts| found(facts, "S013", "error")),
     ("D40", Verdict::Warn, |facts| found(facts, "S060", "warning")),
     ("D41", Verdict::Fail, |facts| found(facts, "S038", "error")),
@@ -151,7 +203,7 @@ fn each_check_comes_out_as_the_facts_are() {
     let judged = |id: &str| {
         ROWS.iter().any(|(row, verdict, _)| *row == id && matches!(verdict, Verdict::Warn | Verdict::Fail))
     };
-    let never: Vec<_> = ALL.iter().map(|check| check.id).filter(|id| !judged(id) && *id != "D01").collect();
+    let never: Vec<_> = ALL.iter().map(|check| check.id).filter(|id| !judged(id)).collect();
     assert_eq!(never, [""; 0], "each check can fail or warn");
 }
 
@@ -161,6 +213,26 @@ fn a_disabled_unit_is_worse_where_prologs_fail_for_it() {
     unit(&mut facts).enablement = Enablement::Disabled;
     facts.operator = Operator::parse("[service]\nunit_unusable = \"skip\"\n", "x".as_ref()).unwrap();
     assert_eq!(service::unit(&facts).verdict, Verdict::Warn);
+}
+
+#[test]
+fn what_blames_another_node_or_was_skipped_is_shown_in_the_record_s_words() {
+    for (ending, shown) in
+        [("passed_innocent", "T job 6: passed_innocent: m"), ("skipped", "nothing to do: m")]
+    {
+        let mut facts = healthy();
+        prologs(&mut facts).insert(0, Run { ending: ending.into(), ..run(0) });
+        assert!(jobs::prologs(&facts).evidence.contains(shown), "{ending}");
+    }
+}
+
+/// The daemon's own list is private to it: its source is what there is.
+#[test]
+fn each_counter_of_refusals_is_one_of_the_daemon_s() {
+    let source = include_str!("../../../../imex-daemon/src/stats.rs");
+    for (name, _) in domain::REFUSALS {
+        assert!(source.contains(&format!("\n    {name},\n")), "{name} is no counter");
+    }
 }
 
 #[test]
@@ -193,6 +265,7 @@ fn healthy() -> Facts {
         operator_faults: None,
         driver: Driver {
             version: Some("580.95.05".into()),
+            idle: vec![],
             channels_major: Told::Known(Some(234)),
             caps_major: Some(235),
             channel_count: Told::Known(Some(2048)),
@@ -235,24 +308,33 @@ fn healthy() -> Facts {
             reached: vec![],
         },
         domain: Told::Known(Domain { table, diagnosis: String::new() }),
-        job: Job {
-            boot_id: Told::Known("boot".into()),
-            alive: vec![7],
-            leases: Told::Known(vec!["7.0".into()]),
-            domain: Told::Known(Some(JobDomain {
-                job: 7,
-                boot_id: "boot".into(),
-                stage: "up".into(),
-                reason: None,
-                domain_id: Some("c.7.0".into()),
-                block: None,
-                members: vec![("n1".into(), "10.0.0.1".into()), ("n2".into(), "10.0.0.2".into())],
-                channel: None,
-            })),
-            prologs: vec![run(0)],
-            epilogs: vec![run(0)],
-        },
+        admission: Admission::Admitted,
+        job: one_job(),
         slurm: Slurm { findings: Told::Known(Some(vec![])), reported_fabric: None },
+    }
+}
+
+/// A job of two nodes, with a step here.
+fn one_job() -> Job {
+    Job {
+        boot_id: Told::Known("boot".into()),
+        alive: vec![7],
+        leases: Told::Known(vec!["7.0".into()]),
+        domain: Told::Known(Some(JobDomain {
+            job: 7,
+            node: Some("n1".into()),
+            uid: Some(1000),
+            boot_id: "boot".into(),
+            stage: "up".into(),
+            reason: None,
+            domain_id: Some("c.7.0".into()),
+            block: None,
+            members: vec![("n1".into(), "10.0.0.1".into()), ("n2".into(), "10.0.0.2".into())],
+            channel: None,
+        })),
+        lives: BTreeMap::new(),
+        prologs: Told::Known(vec![run(0)]),
+        epilogs: Told::Known(vec![run(0)]),
     }
 }
 
@@ -261,6 +343,7 @@ fn bare() -> Facts {
     let mut facts = healthy();
     facts.driver = Driver {
         version: None,
+        idle: vec![],
         channels_major: Told::Known(None),
         caps_major: None,
         channel_count: Told::Known(None),
@@ -279,8 +362,9 @@ fn bare() -> Facts {
         alive: vec![],
         leases: Told::Known(vec![]),
         domain: Told::Known(None),
-        prologs: vec![],
-        epilogs: vec![],
+        lives: BTreeMap::new(),
+        prologs: Told::Known(vec![]),
+        epilogs: Told::Known(vec![]),
     };
     facts.slurm.findings = Told::Known(None);
     facts
@@ -325,7 +409,28 @@ fn one_gpu(index: &str) -> Gpu {
 }
 
 fn run(exit_code: u64) -> Run {
-    Run { file: "r.json".into(), time: "T".into(), job: Some(6), exit_code, message: "m".into() }
+    Run {
+        file: "r.json".into(),
+        time: "T".into(),
+        job: Some(6),
+        boot_id: Some("boot".into()),
+        ending: if exit_code == 0 { "up" } else { "unfit" }.into(),
+        exit_code,
+        message: "m".into(),
+    }
+}
+
+fn prologs(facts: &mut Facts) -> &mut Vec<Run> {
+    match &mut facts.job.prologs {
+        Told::Known(runs) => runs,
+        Told::Unknown(_) => panic!("the node has records"),
+    }
+}
+
+/// The job has no step here any more, and Slurm says this of it.
+fn goes(facts: &mut Facts, life: Life) {
+    facts.job.alive.clear();
+    facts.job.lives.insert(7, life);
 }
 
 fn gpus(facts: &mut Facts) -> &mut Vec<Gpu> {

@@ -1,5 +1,6 @@
 //! The driver, the GPUs, the channels.
 
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use imex_host::channel::limit;
 use imex_host::channel::{self, ChannelLimit, Channels, Fault, Mode, Owner, Spec, access};
 use imex_host::devices::{self, CharDevices, Major, NoMajor};
 use imex_host::person::Person;
+use nix::unistd::geteuid;
 
 use super::{text, under, within};
 use crate::doctor::args::LookArgs;
@@ -15,6 +17,15 @@ use crate::doctor::facts::{Channel, Driver, Gpu, JobDomain, Told};
 
 /// Where the driver shows its version.
 const VERSION: &str = "/proc/driver/nvidia/version";
+
+/// Where the kernel shows PCI functions.
+const BUS: &str = "/sys/bus/pci/devices";
+
+/// NVIDIA's number as a vendor.
+const NVIDIA: &str = "0x10de";
+
+/// The classes of a GPU: a VGA controller, and a 3D controller, as those of servers are.
+const DISPLAYS: [&str; 2] = ["0x0300", "0x0302"];
 
 /// What is known of the driver.
 pub(crate) fn driver(root: &Path, ask: Duration) -> Driver {
@@ -32,10 +43,30 @@ pub(crate) fn driver(root: &Path, ask: Duration) -> Driver {
             Ok(Err(error @ NoMajor::Ambiguous { .. })) => Told::Unknown(imex_config::chain(&error)),
             Err(error) => Told::Unknown(imex_config::chain(&error)),
         },
+        idle: idle(root),
         caps_major: caps.map(Major::number),
         channel_count: Told::from(count),
         gpus: gpus(root, ask),
     }
+}
+
+/// GPUs of NVIDIA's on the bus that no driver has, neither NVIDIA's nor one that gives them to a guest.
+fn idle(root: &Path) -> Vec<String> {
+    let entries = fs::read_dir(under(root, BUS)).into_iter().flatten().flatten();
+    let mut idle: Vec<String> = entries
+        .filter(|entry| {
+            let is = |file: &str, starts: &[&str]| {
+                let read = text(&entry.path().join(file)).unwrap_or_default();
+                starts.iter().any(|start| read.starts_with(start))
+            };
+            is("vendor", &[NVIDIA])
+                && is("class", &DISPLAYS)
+                && fs::symlink_metadata(entry.path().join("driver")).is_err()
+        })
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    idle.sort();
+    idle
 }
 
 /// The version in a line such as `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build`: the
@@ -94,7 +125,10 @@ pub(super) fn channel(
         (Told::Unknown(why), _) => Told::Unknown(why.clone()),
         (_, Err(error)) => Told::Unknown(error.to_string()),
     };
-    let user = look.user.clone().unwrap_or_else(|| nix::unistd::geteuid().to_string());
+    let own = geteuid();
+    // Root may open everything: who counts is the job's user.
+    let job_s = job.filter(|_| own.is_root()).and_then(|job| job.uid).map(|uid| uid.to_string());
+    let user = look.user.clone().or(job_s).unwrap_or_else(|| own.to_string());
     let access = opens(&path, &user, look.ask);
     Channel { path, faults, user, access }
 }
@@ -122,7 +156,9 @@ fn faults(
 pub(crate) fn opens(path: &Path, user: &str, ask: Duration) -> Told<channel::AccessReport> {
     let (path, user) = (path.to_owned(), user.to_owned());
     let tried = within(ask, "opening the channel", move || {
-        Person::find(&user).map(|person| access::access(&path, &person))
+        // Who runs this needs no entry in the user database, which may be away.
+        let person = if user == geteuid().to_string() { Ok(Person::own()) } else { Person::find(&user) };
+        person.map(|person| access::access(&path, &person))
     });
     match tried {
         Told::Known(found) => Told::from(found),
@@ -133,6 +169,26 @@ pub(crate) fn opens(path: &Path, user: &str, ask: Duration) -> Told<channel::Acc
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gpu_counts_as_idle_only_if_it_is_nvidia_s_and_no_driver_has_it() {
+        let dir = tempfile::tempdir().unwrap();
+        for (address, vendor, class, driver) in [
+            ("0008:01:00.0", "0x10de\n", "0x030200\n", None),
+            ("0009:01:00.0", "0x10de\n", "0x030200\n", Some("vfio-pci")),
+            ("0009:01:00.1", "0x10de\n", "0x040300\n", None),
+            ("0000:00:02.0", "0x1af4\n", "0x030000\n", None),
+        ] {
+            let function = under(dir.path(), BUS).join(address);
+            fs::create_dir_all(&function).unwrap();
+            fs::write(function.join("vendor"), vendor).unwrap();
+            fs::write(function.join("class"), class).unwrap();
+            if let Some(driver) = driver {
+                std::os::unix::fs::symlink(driver, function.join("driver")).unwrap();
+            }
+        }
+        assert_eq!(idle(dir.path()), ["0008:01:00.0"]);
+    }
 
     #[test]
     fn the_driver_s_version_is_the_first_word_of_numbers() {

@@ -1,38 +1,84 @@
 //! Jobs: steps, leases, states, records. What others wrote is read as far as it can be understood.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use imex_config::operator::Operator;
-use imex_host::boot;
 use imex_host::lease::Leases;
+use imex_host::{Program, boot};
+use imex_slurm::machine::Unknown;
+use imex_slurm::record::FOLDER;
+use imex_slurm::sweep::{Life, life};
 use serde_json::Value;
 
-use super::{text, under};
+use super::{text, told, under};
 use crate::doctor::args::LookArgs;
 use crate::doctor::facts::{Job, JobDomain, Run, Told};
 
 /// How many of the newest records are read.
 const RECORDS: usize = 40;
 
+/// The most jobs of which Slurm is asked: a node has one domain, and more leases than this are ill enough.
+const ASKED: usize = 4;
+
 /// What is known of jobs.
 pub(super) fn job(look: &LookArgs, operator: &Operator) -> Job {
-    let records = records(&operator.files.state.join("records"));
-    let (prologs, epilogs) = records.into_iter().partition(|(kind, _)| kind == "prolog");
-    let runs = |records: Vec<(String, Run)>| records.into_iter().map(|(_, run)| run).collect();
-    let leases = Leases::at(operator.files.leases()).held();
+    let folder = operator.files.state.join(FOLDER);
+    let (prologs, epilogs) = match told(look.ask, "the folder of records", move || records(&folder)) {
+        Told::Unknown(why) => (Told::Unknown(why.clone()), Told::Unknown(why)),
+        Told::Known(records) => {
+            let (prologs, epilogs) = records.into_iter().partition(|(kind, _)| kind == "prolog");
+            let runs = |of: Vec<(String, Run)>| Told::Known(of.into_iter().map(|(_, run)| run).collect());
+            (runs(prologs), runs(epilogs))
+        }
+    };
+    let leases = operator.files.leases();
+    let leases = told(look.ask, "the folder of leases", move || Told::from(Leases::at(leases).held()));
     Job {
         boot_id: Told::from(
             boot::id(&under(&look.root, boot::DEFAULT_ID_PATH)).map(|id| id.as_str().to_owned()),
         ),
         alive: alive(&look.root),
-        leases: Told::from(
-            leases.map(|held| held.into_iter().map(|lease| lease.holder.as_str().to_owned()).collect()),
-        ),
-        domain: domain(&operator.files.state.join("domain.json")),
-        prologs: runs(prologs),
-        epilogs: runs(epilogs),
+        leases: match leases {
+            Told::Known(held) => {
+                Told::Known(held.into_iter().map(|lease| lease.holder.as_str().to_owned()).collect())
+            }
+            Told::Unknown(why) => Told::Unknown(why),
+        },
+        domain: state(operator, look.ask),
+        lives: BTreeMap::new(),
+        prologs,
+        epilogs,
     }
+}
+
+/// The state of the job's domain, wherever its folder lies.
+pub(super) fn state(operator: &Operator, ask: Duration) -> Told<Option<JobDomain>> {
+    let file = operator.files.state.join("domain.json");
+    told(ask, "the folder of states", move || domain(&file))
+}
+
+/// What Slurm says of the jobs that a lease or domain names and that have no step here. Without Contain of PrologFlags a
+/// node of a job has none between two steps.
+pub(super) async fn lives(look: &LookArgs, operator: &Operator, job: &Job) -> BTreeMap<u32, Life> {
+    let leases = job.leases.known().map_or(&[][..], Vec::as_slice).iter();
+    let named = leases.filter_map(|holder| Some((holder.split_once('.')?.0.parse().ok()?, None)));
+    let mut jobs: BTreeMap<u32, Option<&str>> = named.collect();
+    // The machine's own name need not be the node's: its prolog has noted it.
+    let domain = job.domain.known().and_then(Option::as_ref);
+    jobs.extend(domain.map(|domain| (domain.job, domain.node.as_deref())));
+    jobs.retain(|named, _| !job.alive.contains(named));
+    let mut lives = BTreeMap::new();
+    for (job, node) in jobs.into_iter().take(ASKED) {
+        let words = ["show", "job", &job.to_string(), "--json"];
+        let program = Program::new(&operator.tools.scontrol).words(words).path(&look.path).deadline(look.ask);
+        let said = program.run().await.map(|said| said.out).map_err(|error| Unknown::because(&error));
+        lives.insert(job, life(&said, job, node));
+    }
+    lives
 }
 
 /// The processes: their numbers and folders.
@@ -56,10 +102,10 @@ fn alive(root: &Path) -> Vec<u32> {
 }
 
 /// The state of the job's domain.
-pub(crate) fn domain(file: &Path) -> Told<Option<JobDomain>> {
+fn domain(file: &Path) -> Told<Option<JobDomain>> {
     let text = match text(file) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Told::Known(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Told::Known(None),
         Err(error) => return Told::Unknown(format!("{} cannot be read: {error}", file.display())),
     };
     match serde_json::from_str::<Value>(&text).ok().as_ref().and_then(job_domain) {
@@ -75,6 +121,8 @@ fn job_domain(value: &Value) -> Option<JobDomain> {
         |member: &Value, key: &str| member.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     Some(JobDomain {
         job: u32::try_from(value.get("job")?.as_u64()?).ok()?,
+        node: text("node"),
+        uid: value.get("uid").and_then(Value::as_u64).and_then(|uid| u32::try_from(uid).ok()),
         boot_id: text("boot_id")?,
         stage: text("stage").unwrap_or_default(),
         reason: text("reason"),
@@ -86,14 +134,24 @@ fn job_domain(value: &Value) -> Option<JobDomain> {
 }
 
 /// The newest records, the newest first: their names begin with their time.
-fn records(folder: &Path) -> Vec<(String, Run)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+fn records(folder: &Path) -> Told<Vec<(String, Run)>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Told::Known(Vec::new()),
+        Err(error) => return Told::Unknown(format!("{} cannot be read: {error}", folder.display())),
+    };
     let mut files: Vec<PathBuf> = entries
+        .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|e| e == "json"))
         .collect();
     files.sort();
-    files.iter().rev().take(RECORDS).filter_map(|file| record(file)).collect()
+    let newest: Vec<_> = files.iter().rev().take(RECORDS).collect();
+    let read: Vec<_> = newest.iter().filter_map(|file| record(file)).collect();
+    match (read.is_empty(), newest.first()) {
+        (true, Some(file)) => Told::Unknown(format!("{} and older ones cannot be read", file.display())),
+        (_, _) => Told::Known(read),
+    }
 }
 
 fn record(file: &Path) -> Option<(String, Run)> {
@@ -106,6 +164,8 @@ fn record(file: &Path) -> Option<(String, Run)> {
         file: file.file_name()?.to_string_lossy().into_owned(),
         time: value.get("time").and_then(Value::as_str).unwrap_or_default().to_owned(),
         job,
+        boot_id: value.get("boot_id").and_then(Value::as_str).map(str::to_owned),
+        ending: result.get("ending").and_then(Value::as_str).unwrap_or_default().to_owned(),
         exit_code: result.get("exit_code").and_then(Value::as_u64)?,
         message: result.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
     };
@@ -131,7 +191,8 @@ mod tests {
         ] {
             fs::write(dir.path().join(name), text).unwrap();
         }
-        let read: Vec<_> = records(dir.path()).into_iter().map(|(_, run)| (run.job, run.exit_code)).collect();
+        let Told::Known(read) = records(dir.path()) else { panic!("it is a folder") };
+        let read: Vec<_> = read.into_iter().map(|(_, run)| (run.job, run.exit_code)).collect();
         assert_eq!(read, [(Some(8), 0), (Some(7), 12)]);
     }
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use imex_config::operator::{Operator, Provider};
 use imex_config::{
@@ -21,7 +23,7 @@ use super::{under, within};
 use crate::clock;
 use crate::diagnosis::Diagnosis;
 use crate::doctor::args::LookArgs;
-use crate::doctor::facts::{Config, Domain, Process, Service, Severity, Told, Unit};
+use crate::doctor::facts::{Admission, Config, Domain, Process, Service, Severity, Told, Unit};
 use crate::table::Table;
 
 /// Where the node map is unless the configuration names it.
@@ -81,8 +83,30 @@ fn processes(root: &Path) -> Vec<Process> {
     found
 }
 
-/// The files.
+/// The files, wherever they lie.
 pub(super) fn config(look: &LookArgs, operator: &Operator) -> Config {
+    let (ask, policy) = (look.ask, operator.clone());
+    let path = operator.service.config.clone();
+    // The resolver and the statistics may take their time within.
+    match within(ask.saturating_mul(3), "the service's files", move || files(ask, &policy)) {
+        Told::Known(config) => config,
+        Told::Unknown(why) => Config {
+            map: operator.service.node_map.clone().unwrap_or_else(|| NODE_MAP.into()),
+            path,
+            entries: Told::Unknown(why.clone()),
+            own: None,
+            map_changed: None,
+            port: None,
+            command_port: None,
+            problems: Vec::new(),
+            judged: Told::Unknown(why),
+            certificates: None,
+            counters: BTreeMap::new(),
+        },
+    }
+}
+
+fn files(ask: Duration, operator: &Operator) -> Config {
     let path = operator.service.config.clone();
     let written = read_service(&path).ok();
     let value =
@@ -94,7 +118,7 @@ pub(super) fn config(look: &LookArgs, operator: &Operator) -> Config {
             .map(|file| file.entries().iter().map(|entry| entry.text.to_string()).collect::<Vec<_>>()),
     );
     let config = path.clone();
-    let judged = within(look.ask, "the resolver", move || load(&config, &Overrides::default(), &ThisMachine));
+    let judged = within(ask, "the resolver", move || load(&config, &Overrides::default(), &ThisMachine));
     let (own, problems, judged, certificates) = match judged {
         Told::Unknown(why) => (None, Vec::new(), Told::Unknown(why), None),
         Told::Known(loaded) => {
@@ -114,7 +138,11 @@ pub(super) fn config(look: &LookArgs, operator: &Operator) -> Config {
             .as_ref()
             .map(|_| value("SERVER_PORT").and_then(|port| port.parse().ok()).unwrap_or(PORT)),
         command_port: value("IMEX_CMD_PORT").filter(|_| enabled).and_then(|port| port.parse().ok()),
-        counters: value("STATS_FILE_NAME").map(|file| counters(Path::new(&file))).unwrap_or_default(),
+        counters: value("STATS_FILE_NAME")
+            .and_then(|file| {
+                within(ask, "the statistics", move || counters(Path::new(&file))).known().cloned()
+            })
+            .unwrap_or_default(),
         path,
         map,
         entries,
@@ -151,7 +179,7 @@ fn severity(severity: imex_config::Severity) -> Severity {
 
 /// The counters since the daemon's start in the last whole block of a statistics file.
 fn counters(file: &Path) -> BTreeMap<String, u64> {
-    let read = || -> std::io::Result<String> {
+    let read = || -> io::Result<String> {
         let mut file = fs::File::open(file)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(STATISTICS)))?;
@@ -180,9 +208,12 @@ fn last_block(text: &str) -> Option<BTreeMap<String, u64>> {
 pub(crate) async fn domain(look: &LookArgs, operator: &Operator, own: Option<usize>) -> Told<Domain> {
     match operator.service.provider {
         Provider::Imexd => {
-            let settings = match load_client(&operator.service.config, &ThisMachine) {
-                Ok(loaded) => loaded.settings,
-                Err(error) => return Told::Unknown(imex_config::chain(&error)),
+            let config = operator.service.config.clone();
+            let loaded = within(look.ask, "the service's files", move || load_client(&config, &ThisMachine));
+            let settings = match loaded {
+                Told::Known(Ok(loaded)) => loaded.settings,
+                Told::Known(Err(error)) => return Told::Unknown(imex_config::chain(&error)),
+                Told::Unknown(why) => return Told::Unknown(why),
             };
             let report = match domain_table(&settings).await {
                 Ok(report) => report,
@@ -213,6 +244,25 @@ pub(crate) async fn domain(look: &LookArgs, operator: &Operator, own: Option<usi
                 Err(error) => Told::Unknown(imex_config::chain(&error)),
             }
         }
+    }
+}
+
+/// If it is permissions that keep a daemon from answering.
+pub(super) fn admission(look: &LookArgs, operator: &Operator, domain: &Told<Domain>) -> Admission {
+    let config = operator.service.config.clone();
+    let denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    let asked = match domain {
+        Told::Known(_) => return Admission::Admitted,
+        Told::Unknown(_) => within(look.ask, "the daemon's socket", move || {
+            fs::File::open(&config).is_err_and(|error| denied(&error))
+                || load_client(&config, &ThisMachine).is_ok_and(|loaded| {
+                    UnixStream::connect(loaded.settings.socket).is_err_and(|error| denied(&error))
+                })
+        }),
+    };
+    match asked {
+        Told::Known(true) => Admission::Denied,
+        Told::Known(false) | Told::Unknown(_) => Admission::Admitted,
     }
 }
 

@@ -13,12 +13,19 @@ use crate::slurm::{Source, judged};
 
 /// What is known of Slurm.
 pub(super) fn slurm(look: &LookArgs, operator: &Operator, node: &str) -> Slurm {
-    Slurm { findings: findings(look, operator), reported_fabric: reported(&operator.scope.reports, node) }
+    let (reports, node) = (operator.scope.reports.clone(), node.to_owned());
+    let reported = within(look.ask, "the file of fabric reports", move || reported(&reports, &node));
+    Slurm { findings: findings(look, operator), reported_fabric: reported.known().cloned().flatten() }
 }
 
 /// What `imex slurm check` finds, from the file where there is one, else from the controller.
 fn findings(look: &LookArgs, operator: &Operator) -> Told<Option<Vec<(String, String, String)>>> {
-    let source = if look.slurm_conf.is_file() {
+    let file = look.slurm_conf.clone();
+    let is_file = match within(look.ask, "the folder of slurm.conf", move || file.is_file()) {
+        Told::Known(is_file) => is_file,
+        Told::Unknown(why) => return Told::Unknown(why),
+    };
+    let source = if is_file {
         Source::File(look.slurm_conf.clone())
     } else if std::env::split_paths(&look.path).any(|folder| folder.join("scontrol").is_file()) {
         Source::Controller { path: look.path.clone(), ask: look.ask }

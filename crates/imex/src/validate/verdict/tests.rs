@@ -50,6 +50,18 @@ fn each_fault_has_its_words_and_its_code() {
         (Exit::Channel, "n2: has another channel than others: 7", |reports| {
             of(reports, "n2").channel = ChannelSeen::Open { number: 7 };
         }),
+        (Exit::Channel, "n2: has no channels, and others have", |reports| {
+            of(reports, "n2").channel = ChannelSeen::NotApplicable;
+        }),
+        (Exit::JobNodes, "n2: has no domain id, and others have one", |reports| {
+            of(reports, "n2").domain_id = None;
+        }),
+        (Exit::Version, "n2: has another version of the driver than others: 570.86", |reports| {
+            for report in reports.values_mut() {
+                report.driver = Some("580.95.05".into());
+            }
+            of(reports, "n2").driver = Some("570.86".into());
+        }),
         (Exit::Map, "n2: has another meaning of the map's names than others: n1 is 127.0.1.1", |reports| {
             of(reports, "n2").names = vec![("n1".into(), "127.0.1.1".into())];
         }),
@@ -141,6 +153,7 @@ fn domain(nodes: &[&str]) -> Reports {
             members: vec![],
             domain_id: Some("c.7.0".into()),
             block: None,
+            driver: None,
             fabric: None,
             names: vec![("n1".into(), "10.0.0.1".into())],
             channel: ChannelSeen::Open { number: 0 },
