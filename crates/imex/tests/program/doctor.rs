@@ -192,6 +192,21 @@ fn files_on_a_dead_server_do_not_hold_it_up() {
     }
 }
 
+#[test]
+fn slurm_is_asked_before_a_job_without_a_step_is_called_left_behind() {
+    let site = Site::new();
+    site.write("ill/run/leases/7.0.lease", "");
+    for (state, verdict) in [("RUNNING", "D30 ok"), ("COMPLETED", "D30 warn"), ("NEW_STATE", "D30 unknown")] {
+        let answer = format!(r#"{{"jobs":[{{"job_id":6,"job_state":["{state}"],"nodes":""}}]}}"#);
+        site.write("bin/scontrol", &format!("#!/bin/sh\necho '{answer}'\n"));
+        fs::set_permissions(site.path("bin/scontrol"), fs::Permissions::from_mode(0o755)).unwrap();
+        let words =
+            "doctor --root DIR/ill -c DIR/ill.toml --slurm-conf DIR/slurm.conf --path DIR/bin --ask 5s";
+        let said = run(&mut site.command(words));
+        assert!(said.out.contains(verdict), "{state}: {}{}", said.out, said.err);
+    }
+}
+
 /// Of NVIDIA's service only its command line is used: our control tool under another name stands for it.
 #[test]
 fn a_member_is_asked_through_the_command_line_where_the_provider_is_nvidia() {
