@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use imex_core::{NodeId, NodeMap};
+use thiserror::Error;
 
 use crate::nodes::NodeAddress;
 use crate::security::Security;
@@ -22,9 +23,17 @@ pub struct ClientSettings {
     pub node: Option<NodeId>,
     /// The local daemon's Unix socket.
     pub socket: PathBuf,
-    /// How peers prove who they are: the command service over TCP asks for the same. `Off` too where the files cannot be
-    /// read by this user.
-    pub security: Security,
+    /// How peers prove who they are: the command service over TCP asks for the same.
+    pub security: Result<Security, SecurityUnusable>,
     /// The command service over TCP, if the file enables it: the port is that of the other nodes too.
     pub tcp: Option<CommandTcp>,
+}
+
+/// Why it is not known how to ask securely, though security is asked for, or may be: a key of the configuration is wrong,
+/// or what it names cannot be used by this user. It is not the same as no security.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{what}")]
+pub struct SecurityUnusable {
+    /// What is wrong.
+    pub(crate) what: String,
 }

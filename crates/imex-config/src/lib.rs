@@ -32,11 +32,11 @@ pub mod text;
 mod values;
 
 pub use chain::chain;
-pub use client::ClientSettings;
+pub use client::{ClientSettings, SecurityUnusable};
 pub use example::example;
 pub use load::{
-    ClientError, ClientLoaded, DEFAULT_CONFIG, Loaded, NodeMapUnreadable, load, load_client, read_nodes,
-    read_service,
+    ClientError, ClientLoaded, DEFAULT_CONFIG, Loaded, NodeMapUnreadable, load, load_client,
+    load_client_security, read_nodes, read_service,
 };
 pub use machine::{LocalAddress, Machine, ThisMachine};
 pub use nodes::{NodeAddress, NodeFile, parse_nodes};

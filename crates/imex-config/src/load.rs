@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::client::ClientSettings;
+use crate::chain::chain;
+use crate::client::{ClientSettings, SecurityUnusable};
 use crate::file::{self, FileError};
 use crate::machine::Machine;
 use crate::nodes::{self, NodeFile, parse_nodes};
 use crate::problem::{Problem, Problems, Severity};
-use crate::resolve::{self, Written, resolve, resolve_client};
+use crate::resolve::{self, Written, resolve, resolve_client, resolve_client_security};
+use crate::security::Security;
 use crate::service::ServiceFile;
 use crate::settings::{Overrides, Settings};
 
@@ -113,6 +115,16 @@ pub fn load_client(config: &Path, machine: &impl Machine) -> Result<ClientLoaded
     let written = Written { service_path: config.to_owned(), service, nodes_path, nodes: Some(nodes) };
     let (settings, problems) = resolve_client(&written, &map, machine);
     Ok(ClientLoaded { settings, problems })
+}
+
+/// How to ask daemons of other machines securely, as a configuration file of this machine says. Without the file nothing
+/// is known of any security.
+pub fn load_client_security(config: &Path, machine: &impl Machine) -> Result<Security, SecurityUnusable> {
+    match read_service(config) {
+        Ok(service) => resolve_client_security(&service, config, machine),
+        Err(FileError::Missing) => Ok(Security::Off),
+        Err(error) => Err(SecurityUnusable { what: format!("{}: {}", config.display(), chain(&error)) }),
+    }
 }
 
 /// Reads a configuration file without judging it: for tools that set a key.

@@ -15,11 +15,12 @@ use std::path::{Path, PathBuf};
 use imex_core::{DomainToken, Grace, NodeMap, QuorumMode, Timing};
 
 use self::here::Here;
-use crate::client::ClientSettings;
+use crate::client::{ClientSettings, SecurityUnusable};
 use crate::keys::table as key;
 use crate::machine::Machine;
 use crate::nodes::{NodeAddress, NodeFile};
 use crate::problem::{Problem, Problems, Severity, Strictness};
+use crate::security::Security;
 use crate::service::ServiceFile;
 use crate::settings::{
     Command, CommandTcp, Log, LogDestination, LogLevel, LogStart, Overrides, Process, Settings, Stats,
@@ -114,13 +115,22 @@ pub fn resolve_client(
         addresses: nodes.map(addresses).unwrap_or_default(),
         node: nodes.and_then(|nodes| own::guess(nodes, &mut values, machine)),
         socket: socket(&values),
-        security: security::resolve(&mut values, machine),
+        security: security::resolve_client(&mut values, machine),
         tcp: tcp(&values),
     };
     if let Some(nodes) = nodes {
         nodes.report(&written.nodes_path, &mut values.problems);
     }
     (settings, values.problems)
+}
+
+/// Judges the authentication keys of a configuration file for a control tool that asks another machine.
+pub(crate) fn resolve_client_security(
+    service: &ServiceFile,
+    path: &Path,
+    machine: &impl Machine,
+) -> Result<Security, SecurityUnusable> {
+    security::resolve_client(&mut Values::judge(service, path), machine)
 }
 
 fn addresses(nodes: &NodeFile) -> Vec<NodeAddress> {

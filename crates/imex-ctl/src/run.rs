@@ -5,7 +5,7 @@ use std::future::Future;
 use std::path::Path;
 use std::time::Duration;
 
-use imex_config::{DEFAULT_CONFIG, ThisMachine, load_client};
+use imex_config::{DEFAULT_CONFIG, ThisMachine, load_client, load_client_security};
 use imex_core::NodeState;
 use imex_wire::{ClientError, Endpoint};
 use tokio::time::{Instant, timeout_at};
@@ -60,12 +60,9 @@ fn sources(whom: &Whom) -> Result<Sources, Failure> {
     Ok(match whom {
         Whom::Config(path) => Sources::from(&load_client(path, &ThisMachine)?.settings),
         Whom::Tcp(address) => {
-            let sources = Sources::endpoint(Endpoint::Tcp(*address));
-            // Without this machine's files there are no credentials; then the daemon says whether it wants any.
-            match load_client(Path::new(DEFAULT_CONFIG), &ThisMachine) {
-                Ok(loaded) => sources.with_credentials_of(&loaded.settings),
-                Err(_) => sources,
-            }
+            // Without this machine's file there are no credentials; then the daemon says whether it wants any.
+            let security = load_client_security(Path::new(DEFAULT_CONFIG), &ThisMachine);
+            Sources::endpoint(Endpoint::Tcp(*address)).secured(&security)
         }
         Whom::Socket(path) => Sources::endpoint(Endpoint::Unix(path.clone())),
     })

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use imex_config::ClientSettings;
+use imex_config::{ClientSettings, Security, SecurityUnusable};
 use imex_core::NodeMap;
 use imex_wire::Endpoint;
 
@@ -33,10 +33,10 @@ impl Sources {
         Sources { daemon: vec![place], nodes: None, credentials: Credentials::default() }
     }
 
-    /// The same, with the credentials of these files.
+    /// The same, asked as securely as a configuration says.
     #[must_use]
-    pub fn with_credentials_of(self, settings: &ClientSettings) -> Self {
-        Sources { credentials: Credentials::of(&settings.security), ..self }
+    pub fn secured(self, security: &Result<Security, SecurityUnusable>) -> Self {
+        Sources { credentials: Credentials::of(security), ..self }
     }
 }
 

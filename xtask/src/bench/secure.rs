@@ -137,7 +137,7 @@ fn ends(lab: &Lab) -> Result<Arc<Ends>, BenchError> {
     let unusable = |text: String| BenchError::Text { what, text };
     let loaded = load_client(&lab.paths(0).config, &ThisMachine);
     let loaded = loaded.map_err(|error| unusable(error.to_string()))?;
-    let Security::Tls(tls) = loaded.settings.security else {
+    let Ok(Security::Tls(tls)) = loaded.settings.security else {
         return Err(unusable(loaded.problems.to_string()));
     };
     Ok(Arc::new(Ends::new(&tls).map_err(|errors| unusable(format!("{errors:?}")))?))

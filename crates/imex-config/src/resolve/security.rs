@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::munge;
 use crate::chain::chain;
+use crate::client::SecurityUnusable;
 use crate::credential::{self, Credential, Pem, Place, Secrecy};
-use crate::keys::{Key, Kind, table as key};
+use crate::keys::{self, Group, Key, Kind, table as key};
 use crate::machine::Machine;
 use crate::problem::Severity;
 use crate::security::{Gss, GssFailure, GssProtection, Identity, Security, Tls};
@@ -39,6 +40,25 @@ pub(super) fn resolve(values: &mut Values<'_>, machine: &impl Machine) -> Securi
             report_word(values, &key::IMEX_AUTH_ENCRYPTION_MODE, Severity::Error);
             Security::Off
         }
+    }
+}
+
+/// The same for a control tool, which goes on where a daemon would not start. Where one of the keys is wrong it is not
+/// known whether the daemon asks for security; that it does not is the one thing that must not be assumed.
+pub(super) fn resolve_client(
+    values: &mut Values<'_>,
+    machine: &impl Machine,
+) -> Result<Security, SecurityUnusable> {
+    let security = resolve(values, machine);
+    let about_security = |name: &str| {
+        name == key::OPENIMEX_AUTH.name || keys::find(name).is_some_and(|key| key.group == Group::Security)
+    };
+    let wrong = values.problems.iter().find(|problem| {
+        problem.severity == Severity::Error && problem.key.as_deref().is_some_and(about_security)
+    });
+    match wrong {
+        None => Ok(security),
+        Some(problem) => Err(SecurityUnusable { what: problem.what.clone() }),
     }
 }
 

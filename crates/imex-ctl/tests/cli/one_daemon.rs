@@ -37,6 +37,25 @@ fn a_daemon_whose_socket_is_gone_is_found_on_the_port_of_its_configuration() {
 }
 
 #[test]
+fn nobody_is_asked_over_tcp_in_the_clear_where_security_is_asked_for() {
+    for lines in [
+        "IMEX_ENABLE_AUTH_ENCRYPTION=1",
+        "IMEX_ENABLE_AUTH_ENCRYPTION=yes",
+        "IMEX_ENABLE_AUTH_ENCRYPTION=1\nIMEX_AUTH_ENCRYPTION_MODE=SLL_TLS",
+        "IMEX_ENABLE_AUTH_ENCRYPTION=1\nIMEX_AUTH_ENCRYPTION_MODE=GSS_AUTH_ENCRYPT",
+        "OPENIMEX_AUTH=mung",
+        "OPENIMEX_AUTH=munge",
+    ] {
+        let rig = Rig::secured(&connected(1), lines);
+        // Somebody else who holds the port would say anything.
+        let address = SocketAddr::from(([127, 0, 0, 1], rig.port));
+        let _impostor = Fake::on_port(address, answering(NodeState::Ready));
+        let Output { status, stdout, .. } = rig.command("-q -c DIR/config.cfg").output().unwrap();
+        assert_eq!((&*stdout, status.success()), (&b"UNAVAILABLE\n"[..], false), "{lines}");
+    }
+}
+
+#[test]
 fn every_state_of_a_daemon_has_its_word() {
     let words = NodeState::ALL.into_iter().filter(|&state| state != NodeState::Unavailable);
     let words = words.map(|state| {

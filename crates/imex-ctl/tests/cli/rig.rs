@@ -31,10 +31,15 @@ impl Rig {
 
     /// The same with the command service on the rig's port too.
     pub(crate) fn with_port(table: &DomainTable) -> Self {
+        Self::secured(table, "")
+    }
+
+    /// The same with more lines in the configuration.
+    pub(crate) fn secured(table: &DomainTable, lines: &str) -> Self {
         let rig = Self::new(table);
         let port = rig.port;
         rig.configure(&format!(
-            "IMEX_CMD_ENABLED=1\nIMEX_CMD_BIND_INTERFACE_IP=127.0.0.1\nIMEX_CMD_PORT={port}"
+            "IMEX_CMD_ENABLED=1\nIMEX_CMD_BIND_INTERFACE_IP=127.0.0.1\nIMEX_CMD_PORT={port}\n{lines}"
         ));
         rig
     }
