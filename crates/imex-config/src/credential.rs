@@ -48,7 +48,8 @@ pub enum Place {
 pub enum Secrecy {
     /// A private key: its file must be the daemon's or root's, and closed to everybody else but a group that reads it.
     Secret,
-    /// A certificate: its file must not be everybody's to change.
+    /// A certificate, or an authority's: whoever can change that one is the authority. Its file must be the daemon's or
+    /// root's, and nobody else's to change. Who may change its folder is for the site to see to.
     Public,
 }
 
@@ -67,33 +68,29 @@ pub enum CredentialError {
         /// Why.
         source: FileError,
     },
-    /// Somebody else owns a secret.
-    #[error("{}: user {owner} owns this private key, not the user of this process ({own}) nor root", path.display())]
+    /// Somebody else owns it.
+    #[error("{}: user {owner} owns this {secrecy}, not the user of this process ({own}) nor root", path.display())]
     Owner {
         /// Which file.
         path: PathBuf,
+        /// What it is.
+        secrecy: Secrecy,
         /// Whose it is.
         owner: u32,
         /// Who this process is.
         own: u32,
     },
-    /// Others can read or change a secret.
-    #[error("{}: mode {mode:04o} lets others {verb} this private key", path.display())]
+    /// Others can read a secret, or change either.
+    #[error("{}: mode {mode:04o} lets others {verb} this {secrecy}", path.display())]
     Open {
         /// Which file.
         path: PathBuf,
+        /// What it is.
+        secrecy: Secrecy,
         /// Its permission bits.
         mode: u32,
         /// What others can do.
         verb: &'static str,
-    },
-    /// Anybody can change a certificate.
-    #[error("{}: mode {mode:04o} lets everybody change this file", path.display())]
-    Writable {
-        /// Which file.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
     },
     /// There is no such variable.
     #[error("environment variable {name} is not set")]
@@ -114,8 +111,12 @@ impl CredentialError {
     pub fn hint(&self) -> Option<String> {
         match self {
             CredentialError::Owner { path, .. } => Some(format!("chown root {}", path.display())),
-            CredentialError::Open { path, .. } => Some(format!("chmod 0600 {}", path.display())),
-            CredentialError::Writable { path, .. } => Some(format!("chmod 0644 {}", path.display())),
+            CredentialError::Open { path, secrecy: Secrecy::Secret, .. } => {
+                Some(format!("chmod 0600 {}", path.display()))
+            }
+            CredentialError::Open { path, secrecy: Secrecy::Public, .. } => {
+                Some(format!("chmod 0644 {}", path.display()))
+            }
             CredentialError::File { .. } | CredentialError::Unset { .. } | CredentialError::NoPem { .. } => {
                 None
             }
@@ -141,6 +142,15 @@ impl Pem {
 impl fmt::Debug for Pem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pem({} bytes)", self.0.len())
+    }
+}
+
+impl fmt::Display for Secrecy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Secrecy::Secret => "private key",
+            Secrecy::Public => "certificate",
+        })
     }
 }
 
@@ -170,28 +180,22 @@ fn read_file(path: &Path, secrecy: Secrecy) -> Result<Vec<u8>, CredentialError> 
     let failed = |source| CredentialError::File { path: path.to_owned(), source };
     let (opened, found) = file::open(path).map_err(failed)?;
     let mode = found.mode() & 0o7777;
-    match secrecy {
-        Secrecy::Secret => check_secret(path, found.uid(), mode)?,
-        Secrecy::Public if mode & 0o002 != 0 => {
-            return Err(CredentialError::Writable { path: path.to_owned(), mode });
-        }
-        Secrecy::Public => {}
-    }
+    check(path, secrecy, (found.uid(), mode))?;
     take(opened).map_err(|error| failed(FileError::of(error)))
 }
 
-/// A group may read a secret, as Debian's `ssl-cert` does; nobody else may do anything.
-fn check_secret(path: &Path, owner: u32, mode: u32) -> Result<(), CredentialError> {
+/// A group may read a secret, as Debian's `ssl-cert` does; nobody else may do anything. What is no secret, all may read.
+fn check(path: &Path, secrecy: Secrecy, (owner, mode): (u32, u32)) -> Result<(), CredentialError> {
     let own = geteuid().as_raw();
     if owner != 0 && owner != own {
-        return Err(CredentialError::Owner { path: path.to_owned(), owner, own });
+        return Err(CredentialError::Owner { path: path.to_owned(), secrecy, owner, own });
     }
-    let verb = match mode {
+    let verb = match secrecy {
         _ if mode & 0o022 != 0 => "change",
-        _ if mode & 0o004 != 0 => "read",
-        _ => return Ok(()),
+        Secrecy::Secret if mode & 0o004 != 0 => "read",
+        Secrecy::Secret | Secrecy::Public => return Ok(()),
     };
-    Err(CredentialError::Open { path: path.to_owned(), mode, verb })
+    Err(CredentialError::Open { path: path.to_owned(), secrecy, mode, verb })
 }
 
 fn take(file: File) -> io::Result<Vec<u8>> {
@@ -237,16 +241,23 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_anybody_can_change_is_not_read() {
+    fn a_certificate_that_others_can_change_is_not_read() {
         assert_eq!(refusal(&file_with(0o644), Secrecy::Public), None);
-        let told = refusal(&file_with(0o666), Secrecy::Public).unwrap();
-        assert!(told.ends_with("mode 0666 lets everybody change this file"), "{told}");
+        for mode in [0o666, 0o664, 0o646] {
+            let told = refusal(&file_with(mode), Secrecy::Public).unwrap();
+            assert!(
+                told.ends_with(&format!("mode {mode:04o} lets others change this certificate")),
+                "{told}"
+            );
+        }
     }
 
     #[test]
-    fn a_secret_of_another_user_is_not_read() {
-        let told = check_secret(Path::new("key"), geteuid().as_raw() + 7, 0o600).unwrap_err();
-        assert!(matches!(told, CredentialError::Owner { .. }), "{told}");
+    fn neither_a_secret_nor_a_certificate_of_another_user_is_read() {
+        for secrecy in [Secrecy::Secret, Secrecy::Public] {
+            let told = check(Path::new("file"), secrecy, (geteuid().as_raw() + 7, 0o600)).unwrap_err();
+            assert!(matches!(told, CredentialError::Owner { .. }), "{told}");
+        }
     }
 
     #[test]
