@@ -23,7 +23,10 @@ pub(crate) use socket::{CommandSocket, SocketError};
 
 use crate::failure::{StartError, system};
 use crate::fence::Fence;
+use crate::peer::rate::Rates;
+use crate::peer::{Outlet, PeerEvent};
 use crate::ports::{self, PortError};
+use crate::stats::Counter;
 use places::Places;
 
 /// How many connections each of the two listeners serves at once: one person with a few monitors. More wait in the
@@ -60,11 +63,11 @@ impl Listeners {
         Ok(Listeners { socket, tcp })
     }
 
-    /// Serves for ever. The socket's file is removed when this is dropped.
-    pub(crate) async fn serve(self, desk: Arc<Desk>, fence: Fence) {
+    /// Serves for ever. The socket's file is removed when this is dropped. Those who come too often are told to `outlet`.
+    pub(crate) async fn serve(self, desk: Arc<Desk>, fence: Fence, outlet: Outlet) {
         let tcp = async {
             match &self.tcp {
-                Some(listener) => serve_tcp(listener, &fence, &desk).await,
+                Some(listener) => serve_tcp(listener, &fence, &desk, &outlet).await,
                 None => std::future::pending().await,
             }
         };
@@ -87,16 +90,27 @@ async fn serve_unix(socket: &CommandSocket, desk: &Arc<Desk>) {
     let mut places = Places::default();
     loop {
         match socket.listener().accept().await {
-            Ok((stream, _)) => places.serve(ready(Some(stream)), desk).await,
+            Ok((stream, _)) => {
+                if let Ok(asker) = stream.peer_cred() {
+                    tracing::debug!(uid = asker.uid(), pid = asker.pid(), "Somebody asks at the Unix socket");
+                }
+                places.serve(ready(Some(stream)), desk).await;
+            }
             Err(error) => rest(&error).await,
         }
     }
 }
 
-async fn serve_tcp(listener: &TcpListener, fence: &Fence, desk: &Arc<Desk>) {
-    let mut places = Places::default();
+async fn serve_tcp(listener: &TcpListener, fence: &Fence, desk: &Arc<Desk>, outlet: &Outlet) {
+    let (mut places, mut rates) = (Places::default(), Rates::new(0));
     loop {
         match listener.accept().await {
+            // A tool's handshake costs as much as a peer's, on the same thread.
+            Ok((stream, from)) if !rates.admit_source(from.ip().to_canonical(), outlet.now()) => {
+                drop(stream);
+                let (counter, from) = (Counter::StrangersTurnedAway, from.ip().to_canonical());
+                outlet.put(PeerEvent::Stranger { counter, from, why: None }).await;
+            }
             Ok((stream, from)) => {
                 // Without this an answer may wait for a delayed acknowledgement; it is no reason not to give it.
                 let _ = stream.set_nodelay(true);

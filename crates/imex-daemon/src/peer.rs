@@ -7,6 +7,7 @@ pub(crate) mod accept;
 pub(crate) mod addresses;
 pub(crate) mod dial;
 mod lobby;
+pub(crate) mod rate;
 mod told;
 
 use std::net::IpAddr;
@@ -136,6 +137,11 @@ impl Outlet {
     pub(crate) fn queue(clock: Clock) -> (Outlet, mpsc::Receiver<Queued>) {
         let (events, inlet) = mpsc::channel(EVENT_QUEUE);
         (Outlet { events, clock }, inlet)
+    }
+
+    /// The time by which events are queued.
+    pub(crate) fn now(&self) -> Moment {
+        self.clock.now()
     }
 
     /// Queues an event, waiting for room.

@@ -191,7 +191,8 @@ impl Start<'_> {
         let introduced = (Arc::clone(&hello), self.fence.clone());
         let dialler = Dialler::new(settings, book.shape(), introduced, outlet.clone());
         let (desk, publication) = Desk::open(unstarted(&hello, &settings.map), machine.domain());
-        let command_service = tokio::spawn(listeners.serve(Arc::new(desk), self.fence.clone()));
+        let command_service =
+            tokio::spawn(listeners.serve(Arc::new(desk), self.fence.clone(), outlet.clone()));
         let reception = Reception {
             fence: self.fence.clone(),
             neighbours: book.neighbours(),

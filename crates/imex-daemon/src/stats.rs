@@ -49,7 +49,7 @@ pub(crate) enum Counter {
     StrangersEnded,
     /// A connection said something else than a hello.
     StrangersMalformed,
-    /// A connection was closed at once: there were too many without an introduction.
+    /// A connection was closed: too many came, or were without an introduction.
     StrangersTurnedAway,
     /// A stream was closed because its far end broke the protocol.
     Violations,

@@ -99,7 +99,7 @@ impl NoteLog {
             }
             Counter::StrangersUnauthenticated => "A connection did not authenticate",
             Counter::StrangersTurnedAway => {
-                "Closed a connection: too many wait without having introduced themselves"
+                "Closed a connection: too many come, or wait without having introduced themselves"
             }
             Counter::AdmittedHellos
             | Counter::RefusedVersion

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use imex_config::chain;
 use imex_core::{Hello, NodeId, Refusal};
+use imex_wire::accept::HELLO_DEADLINE;
 use imex_wire::{AcceptError, Credential, Incoming, LinkLimits};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
@@ -14,7 +15,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::addresses::{Neighbours, Whereabouts};
-use super::lobby::{Lobby, Origin};
+use super::lobby::Lobby;
+use super::rate::Rates;
 use super::{Arrival, Outlet, PeerEvent};
 use crate::fence::{AuthError, Fence, Session};
 use crate::stats::Counter;
@@ -23,6 +25,10 @@ use crate::stats::Counter;
 /// one until the newer is up): restarted peers whose old connection
 /// is not yet gone, and strangers. One more is closed at once; a peer tries again.
 pub(crate) const SPARE_CONNECTIONS: usize = 32;
+
+/// How long a newcomer is kept waiting for a place that is being freed, before anybody is put out for it: when many nodes
+/// dial anew at once, their old connections are closed already, and only their tasks have yet to see it.
+const FREED: Duration = Duration::from_millis(5);
 
 /// How long a newcomer is kept waiting for the place of somebody who was put out: until its task has been dropped.
 const PLACE_DEADLINE: Duration = Duration::from_millis(50);
@@ -38,6 +44,7 @@ pub(crate) struct Door {
     reception: Arc<Reception>,
     places: Arc<Semaphore>,
     lobby: Lobby,
+    rates: Rates,
     serial: u32,
 }
 
@@ -60,7 +67,7 @@ pub(crate) struct Reception {
 struct Ticket {
     serial: u32,
     from: IpAddr,
-    origin: Origin,
+    origin: Whereabouts,
     place: OwnedSemaphorePermit,
 }
 
@@ -72,6 +79,7 @@ impl Door {
             reception: Arc::new(reception),
             places: Arc::new(Semaphore::new(2 * nodes + SPARE_CONNECTIONS)),
             lobby: Lobby::default(),
+            rates: Rates::new(nodes),
             serial: 0,
         }
     }
@@ -87,19 +95,21 @@ impl Door {
     }
 
     async fn receive(&mut self, stream: TcpStream, from: IpAddr) {
-        let origin = match self.reception.neighbours.whereabouts(from) {
-            Whereabouts::Node | Whereabouts::Unknown => Origin::Node,
-            Whereabouts::Foreign => Origin::Foreign,
-        };
+        let origin = self.reception.neighbours.whereabouts(from);
         // Whoever has to prove something need not begin where nobody is expected from.
-        if origin == Origin::Foreign && !self.reception.fence.is_open() {
+        if origin == Whereabouts::Foreign && !self.reception.fence.is_open() {
             drop(stream);
             return self.reception.count(Counter::StrangersForeign, from).await;
+        }
+        // Whoever comes too often goes itself, before it costs a handshake.
+        if !self.rates.admit((from, origin), self.reception.outlet.now()) {
+            drop(stream);
+            return self.reception.count(Counter::StrangersTurnedAway, from).await;
         }
         if self.lobby.make_room(from, origin) {
             self.reception.count(Counter::StrangersTurnedAway, from).await;
         }
-        let Some(place) = self.place().await else {
+        let Some(place) = self.place(origin).await else {
             drop(stream);
             return self.reception.count(Counter::StrangersTurnedAway, from).await;
         };
@@ -111,15 +121,18 @@ impl Door {
     }
 
     /// A place, if need be that of whoever has waited longest without an introduction.
-    async fn place(&mut self) -> Option<OwnedSemaphorePermit> {
-        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+    async fn place(&mut self, newcomer: Whereabouts) -> Option<OwnedSemaphorePermit> {
+        if let Some(place) = self.free_place(FREED).await {
             return Some(place);
         }
-        if !self.lobby.put_out_longest() {
+        if !self.lobby.put_out_for(newcomer) {
             return None;
         }
-        let place = timeout(PLACE_DEADLINE, Arc::clone(&self.places).acquire_owned()).await;
-        place.ok()?.ok()
+        self.free_place(PLACE_DEADLINE).await
+    }
+
+    async fn free_place(&self, within: Duration) -> Option<OwnedSemaphorePermit> {
+        timeout(within, Arc::clone(&self.places).acquire_owned()).await.ok()?.ok()
     }
 
     async fn rest(&self, error: &io::Error) {
@@ -158,20 +171,32 @@ impl Reception {
         self.outlet.put(PeerEvent::Stranger { counter, from, why: None }).await;
     }
 
+    /// Until there is a hello. Where nothing has to be proven first, the time for it runs from the first moment.
+    async fn greet(&self, stream: TcpStream) -> Result<(Session, Incoming), Stranger> {
+        let greeting = async {
+            let secured = self.fence.accepted(stream).await.map_err(Stranger::Unauthenticated)?;
+            Ok((secured.session, imex_wire::await_hello(secured.io, self.limits).await?))
+        };
+        if self.fence.is_open() {
+            let greeted = timeout(HELLO_DEADLINE, greeting).await;
+            return greeted.unwrap_or(Err(AcceptError::TimedOut.into()));
+        }
+        greeting.await
+    }
+
     /// From a bare connection to a hello that may be believed as far as this node's security goes.
-    async fn introduce(&self, stream: TcpStream, origin: Origin) -> Result<Incoming, Stranger> {
+    async fn introduce(&self, stream: TcpStream, origin: Whereabouts) -> Result<Incoming, Stranger> {
         // Nagle's algorithm would hold every second small message back until the first is acknowledged.
         stream.set_nodelay(true).map_err(AcceptError::Socket)?;
-        let secured = self.fence.accepted(stream).await.map_err(Stranger::Unauthenticated)?;
-        let incoming = imex_wire::await_hello(secured.io, self.limits).await?;
+        let (session, incoming) = self.greet(stream).await?;
         let claimed = incoming.hello().node();
         // Members of other domains are turned away by the core, which tells them that and nothing else.
         let ours = incoming.hello().get().token == self.hello.get().token;
-        if origin == Origin::Foreign && ours {
+        if origin == Whereabouts::Foreign && ours {
             incoming.refuse(&Refusal::AddressUnknown).await;
             return Err(Stranger::Foreign { claimed });
         }
-        match prove_both(&secured.session, &incoming).await {
+        match prove_both(&session, &incoming).await {
             Ok(proof) => Ok(incoming.answering_with(proof)),
             Err(source) => {
                 incoming.refuse(&Refusal::Unproven).await;
@@ -223,3 +248,6 @@ impl Stranger {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

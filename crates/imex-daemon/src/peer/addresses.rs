@@ -42,7 +42,10 @@ pub(crate) enum Whereabouts {
     /// No node's.
     Foreign,
     /// A name that has not resolved yet may stand for it.
-    Unknown,
+    Unknown {
+        /// How many such names there are, at least one.
+        unresolved: usize,
+    },
 }
 
 /// What an address needs besides itself to be dialled.
@@ -163,7 +166,7 @@ impl Neighbours {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         match known.addresses.contains_key(&from) {
             true => Whereabouts::Node,
-            false if known.unresolved > 0 => Whereabouts::Unknown,
+            false if known.unresolved > 0 => Whereabouts::Unknown { unresolved: known.unresolved },
             false => Whereabouts::Foreign,
         }
     }
@@ -256,7 +259,8 @@ mod tests {
         let mut book = book(&["10.0.0.1", "host"]);
         let neighbours = book.neighbours();
         let where_is = |from: &str| neighbours.whereabouts(from.parse().unwrap());
-        assert_eq!([where_is("10.0.0.1"), where_is("10.0.0.7")], [Whereabouts::Node, Whereabouts::Unknown]);
+        let unknown = Whereabouts::Unknown { unresolved: 1 };
+        assert_eq!([where_is("10.0.0.1"), where_is("10.0.0.7")], [Whereabouts::Node, unknown]);
         book.learn(NodeId::new(1), vec!["10.0.0.7".parse().unwrap()], at(0));
         assert_eq!([where_is("10.0.0.7"), where_is("10.0.0.8")], [Whereabouts::Node, Whereabouts::Foreign]);
         book.learn(NodeId::new(1), vec!["10.0.0.8".parse().unwrap()], at(1));

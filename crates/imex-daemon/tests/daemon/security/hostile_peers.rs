@@ -11,7 +11,7 @@ use imex_core::{
 };
 use imex_wire::{DialTarget, Dialled, Link, LinkLimits, SendError};
 
-use crate::support::{Node, Rack, block_on, eventually};
+use crate::support::{Node, Rack, Stopwatch, block_on, eventually};
 
 /// What an HTTP/2 client sends first (RFC 9113, section 3.4), with empty settings.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
@@ -39,6 +39,20 @@ fn strangers_are_put_out_counted_and_never_in_the_way_of_a_domain() {
         stats.contains("StrangersSilent") && stats.contains("StrangersMalformed")
     }));
     assert_alive(&first);
+}
+
+#[test]
+fn whoever_says_nothing_is_put_out_after_two_seconds_and_counted_as_silent() {
+    let rack = Rack::new(2);
+    rack.set_all("OPENIMEX_STATS_INTERVAL_SEC", 1);
+    let first = rack.start(0);
+    first.await_state(NodeState::Ready);
+    let watch = Stopwatch::start();
+    assert_closed(knock(rack.peer_address(0), b""));
+    let kept = watch.elapsed();
+    assert!(kept > Duration::from_millis(1900) && kept < Duration::from_millis(4500), "{kept:?}");
+    assert!(eventually(|| first.file("stats").contains("StrangersSilent")));
+    assert!(!first.file("stats").contains("StrangersUnauthenticated"), "{}", first.file("stats"));
 }
 
 #[test]

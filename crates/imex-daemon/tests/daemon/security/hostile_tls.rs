@@ -1,10 +1,12 @@
 //! Strangers, and members with more in mind than they should have, at a port where TLS is spoken.
 //!
-//! Each test has members that are UP throughout, and a real one that joins while it lasts.
+//! Each test has members that are UP throughout, and a real one that joins while it lasts, and soon.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -13,10 +15,12 @@ use imex_core::hello::{Introduction, PROTOCOL_VERSION};
 use imex_core::{BootId, DomainState, DomainToken, Hello, InstanceId, NodeId, NodeMap, Refusal};
 use imex_tls::{Ends, PeerName, Secured};
 use imex_wire::{Credential, DialTarget, Dialled, LinkLimits};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use tokio::io::AsyncWriteExt;
 
 use crate::support::pki::{Authority, Terms};
-use crate::support::{Node, Rack, block_on, eventually};
+use crate::support::{Node, Rack, Stopwatch, block_on, eventually};
 
 /// How many nodes; the last one joins while something hostile goes on.
 const NODES: usize = 4;
@@ -24,6 +28,12 @@ const LAST: usize = NODES - 1;
 
 /// How many connections the floods hold.
 const FLOOD: usize = 300;
+
+/// The second that a member may take to join, and what a machine that is busy with other tests takes besides.
+const JOIN: Duration = Duration::from_secs(5);
+
+/// How long the daemon may take to close what is no handshake: less than it gives to one that may yet become one.
+const CLOSE: Duration = Duration::from_secs(4);
 
 #[test]
 fn whoever_does_not_authenticate_is_put_out_counted_and_in_nobodys_way() {
@@ -53,7 +63,7 @@ fn whoever_does_not_authenticate_is_put_out_counted_and_in_nobodys_way() {
     let mut replay = knock(source, address);
     let _ = replay.write_all(&recorded);
     assert!(is_closed(&mut replay));
-    scene.joins_while(|| {});
+    scene.joins();
     scene.await_counter("StrangersUnauthenticated");
 }
 
@@ -81,7 +91,7 @@ fn a_member_cannot_be_another_one() {
     let proof = Credential::new(vec![7; 100]).unwrap();
     let answer = scene.introduce(&ends, 1, scene.rack.address(1), Some(&proof));
     assert!(matches!(answer, Ok(Dialled::Refused(Refusal::Unproven, _))), "{answer:?}");
-    scene.joins_while(|| {});
+    scene.joins();
 }
 
 #[test]
@@ -111,7 +121,51 @@ fn a_member_that_says_something_else_first_is_put_out() {
         drop(session);
     });
     scene.await_counter("StrangersMalformed");
-    scene.joins_while(|| {});
+    scene.joins();
+}
+
+#[test]
+fn whoever_shows_no_certificate_is_refused() {
+    let scene = Scene::new();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_root_certificates(scene.roots())
+        .with_no_client_auth();
+    let name = rustls::pki_types::ServerName::from(scene.rack.address(0));
+    let mut client = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut tcp = knock(scene.rack.address(1), scene.rack.peer_address(0));
+    while client.is_handshaking() {
+        client.complete_io(&mut tcp).unwrap();
+    }
+    // A client is done first; what the server makes of it comes with the next bytes.
+    let told = loop {
+        match client.complete_io(&mut tcp) {
+            Ok(_) => {}
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(told.contains("CertificateRequired"), "{told}");
+    scene.await_counter("StrangersUnauthenticated");
+    scene.nodes[0].await_log("it shows no credential");
+}
+
+#[test]
+fn whole_handshakes_without_end_neither_part_the_members_nor_keep_one_out() {
+    let scene = Scene::new();
+    let recorded = Arc::new(scene.record());
+    // Each costs the daemon its part of a handshake. They come from a member's address until the other one has joined.
+    let (source, doors) = (scene.rack.address(1), (0..LAST).map(|k| scene.rack.peer_address(k)));
+    let doors: Vec<SocketAddr> = doors.collect();
+    scene.joins_while(move || {
+        for door in &doors {
+            if let Ok(mut stream) = connect(source, *door) {
+                let _ = stream.write_all(&recorded);
+            }
+        }
+    });
+    scene.await_counter("StrangersTurnedAway");
 }
 
 #[test]
@@ -120,19 +174,21 @@ fn hundreds_of_slow_handshakes_neither_part_the_members_nor_keep_one_out() {
     let recorded = scene.record();
     let joiner = scene.rack.address(LAST);
     // From the very address of the one that is to join, and from a member's.
-    let mut held = Vec::new();
-    let mut flood = || {
-        for n in 0..FLOOD {
-            let from = if n % 2 == 0 { joiner } else { scene.rack.address(1) };
-            for k in 0..LAST {
-                if let Ok(mut stream) = connect(from, scene.rack.peer_address(k)) {
-                    let _ = stream.write_all(&recorded[..20]);
-                    held.push(stream);
-                }
+    let mut held = VecDeque::new();
+    let (member, doors) = (scene.rack.address(1), (0..LAST).map(|k| scene.rack.peer_address(k)));
+    let doors: Vec<SocketAddr> = doors.collect();
+    let mut hold = move |from: IpAddr| {
+        for door in &doors {
+            if let Ok(mut stream) = connect(from, *door) {
+                let _ = stream.write_all(&recorded[..20]);
+                held.push_back(stream);
             }
         }
+        held.drain(..held.len().saturating_sub(FLOOD));
     };
-    scene.joins_while(&mut flood);
+    (0..FLOOD / LAST).for_each(|_| hold(joiner));
+    // Who comes from the very address of the one that joins, and faster than it may, keeps it out: see the threat model.
+    scene.joins_while(move || hold(member));
     scene.await_counter("StrangersTurnedAway");
 }
 
@@ -159,16 +215,43 @@ impl Scene {
         scene
     }
 
-    /// The last node joins while something goes on; the others lose nobody.
-    fn joins_while(&self, go_on: impl FnOnce()) {
-        go_on();
+    /// The last node joins, in time, while something goes on again and again; the others lose nobody.
+    fn joins_while(&self, mut go_on: impl FnMut() + Send + 'static) {
+        let over = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&over);
+        let hostile = thread::spawn(move || {
+            let mut rounds = 0;
+            while !ended.load(Ordering::Relaxed) {
+                go_on();
+                rounds += 1;
+            }
+            rounds
+        });
+        self.joins();
+        over.store(true, Ordering::Relaxed);
+        assert!(hostile.join().unwrap() > 0);
+    }
+
+    /// The last node joins, in time; the others lose nobody.
+    fn joins(&self) {
+        let watch = Stopwatch::start();
         let mut last = self.rack.start(LAST);
         last.await_domain(DomainState::Up);
         for node in &self.nodes {
             node.await_domain(DomainState::Up);
+        }
+        assert!(watch.elapsed() < JOIN, "{:?}", watch.elapsed());
+        for node in &self.nodes {
             assert!(!node.log().contains("Connection lost"), "{}", node.log());
         }
         last.kill();
+    }
+
+    fn roots(&self) -> rustls::RootCertStore {
+        let mut roots = rustls::RootCertStore::empty();
+        let certificate = CertificateDer::from_pem_slice(self.site.pem().as_bytes()).unwrap();
+        roots.add(certificate).unwrap();
+        roots
     }
 
     fn await_counter(&self, counter: &str) {
@@ -258,10 +341,10 @@ fn pass(mut from: TcpStream, mut to: TcpStream, record: Option<mpsc::Sender<Vec<
 }
 
 /// The ends of a node whose configuration has been written.
-fn ends_of(rack: &Rack, k: usize) -> Ends {
+pub(super) fn ends_of(rack: &Rack, k: usize) -> Ends {
     drop(rack.command(k));
     let loaded = load_client(&rack.dir(k).join("config.cfg"), &ThisMachine).unwrap();
-    let Security::Tls(tls) = loaded.settings.security else { panic!("{}", loaded.problems) };
+    let Ok(Security::Tls(tls)) = loaded.settings.security else { panic!("{}", loaded.problems) };
     Ends::new(&tls).unwrap()
 }
 
@@ -277,7 +360,7 @@ fn connect(from: IpAddr, to: SocketAddr) -> std::io::Result<TcpStream> {
 
 fn knock(from: IpAddr, to: SocketAddr) -> TcpStream {
     let stream = connect(from, to).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(CLOSE)).unwrap();
     stream
 }
 
