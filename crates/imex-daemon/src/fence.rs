@@ -34,7 +34,7 @@ use munge::MungeSession;
 pub(crate) use munge::{MungeFence, MungeUnusable, load as load_munge};
 use open::FirstByte;
 use tls::TlsSession;
-pub(crate) use tls::{Replacement, TlsFence, problems};
+pub(crate) use tls::{News, Reread, TlsFence, problems};
 
 /// How long a stranger may take to authenticate. As long as the core gives its own attempts
 /// ([`imex_core::Timing::auth_deadline`]).

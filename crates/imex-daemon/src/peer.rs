@@ -19,7 +19,7 @@ use imex_wire::{Dialled, Incoming, LinkReceiver};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use crate::clock::Clock;
-use crate::fence::{GivenUp, Replacement};
+use crate::fence::{GivenUp, Reread};
 use crate::stats::Counter;
 
 /// How many events may wait for the driver loop: a few messages per link of a rack, 100 bytes each. At the brim the
@@ -90,8 +90,8 @@ pub(crate) enum PeerEvent {
 pub(crate) struct CredentialsRead {
     /// Whether the operator asked for it, so that the others are to be told.
     pub(crate) asked_by: AskedBy,
-    /// The new ones, or everything that is wrong with them.
-    pub(crate) read: Result<Replacement, Vec<Finding>>,
+    /// What is there now, or everything that is wrong with it.
+    pub(crate) read: Result<Reread, Vec<Finding>>,
 }
 
 /// Who asked for a reload.

@@ -2,15 +2,19 @@
 //!
 //! ```text
 //!  operator ─USR1─► read six files ─bad─► report, nothing changes
+//!                        │      └─the same─► dial everybody anew, tell nobody
 //!                        │ good: use them, tell every member
 //!                        ▼
 //!              wait for the head start ─► dial everybody anew
 //!                        ▲
-//!  member ─Reload─► read six files (good: use them)
+//!  member ─Reload─► read six files (good: use them; the same: nothing)
 //! ```
 //!
 //! A member passes nothing on, and both ways in have a throttle: however often and by however many it is asked for, a
-//! daemon reads its files at most twice and dials at most once per [`REDIAL_INTERVAL`].
+//! daemon reads its files at most twice and dials at most once per [`REDIAL_INTERVAL`]. A member that says again and
+//! again that something changed costs the others six small files every time, and no link.
+//!
+//! The files are read by one thread at a time, so that what was read last is what is used.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +25,7 @@ use imex_tls::Finding;
 
 use super::Driver;
 use crate::clock::WallTime;
-use crate::fence::{Fence, TlsFence};
+use crate::fence::{Fence, News, Reread, TlsFence};
 use crate::peer::{AskedBy, CredentialsRead, Outlet, PeerEvent};
 use crate::signals::{REDIAL_INTERVAL, Throttle};
 
@@ -40,8 +44,16 @@ pub(super) struct Reload {
     member: Throttle,
     /// Who told this node to read its credentials anew, for the log.
     teller: Option<NodeId>,
+    reading: Reading,
     dial_at: Option<Moment>,
     judge_at: Option<Moment>,
+}
+
+/// Whether a thread reads the credentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    No,
+    UnderWay,
 }
 
 impl Reload {
@@ -49,7 +61,15 @@ impl Reload {
     pub(super) fn new(fence: Fence) -> Self {
         let judge_at = (!fence.is_open()).then(|| Moment::ZERO + JUDGE_INTERVAL);
         let throttle = Throttle::new(REDIAL_INTERVAL);
-        Reload { fence, operator: throttle, member: throttle, teller: None, dial_at: None, judge_at }
+        Reload {
+            fence,
+            operator: throttle,
+            member: throttle,
+            teller: None,
+            reading: Reading::No,
+            dial_at: None,
+            judge_at,
+        }
     }
 
     /// What stands between TCP and HTTP/2.
@@ -70,18 +90,41 @@ impl Reload {
 
     /// When something is to be done next.
     pub(super) fn due(&self) -> Option<Moment> {
-        [self.operator.due(), self.member.due(), self.dial_at, self.judge_at].into_iter().flatten().min()
+        let asked = match self.reading {
+            Reading::No => [self.operator.due(), self.member.due()],
+            Reading::UnderWay => [None, None],
+        };
+        asked.into_iter().chain([self.dial_at, self.judge_at]).flatten().min()
+    }
+
+    fn operator_is_due(&mut self, now: Moment) -> bool {
+        self.reading == Reading::No && self.operator.take(now)
+    }
+
+    fn member_is_due(&mut self, now: Moment) -> bool {
+        self.reading == Reading::No && self.member.take(now)
+    }
+
+    /// Reads and judges in a thread that may wait for a disk.
+    fn read(&mut self, tls: Arc<TlsFence>, asked_by: AskedBy, outlet: Outlet) {
+        self.reading = Reading::UnderWay;
+        let reading = tokio::task::spawn_blocking(move || tls.read_anew(WallTime::now().timestamp()));
+        tokio::spawn(async move {
+            // A thread that panicked has read nothing.
+            let read = reading.await.unwrap_or(Err(Vec::new()));
+            outlet.put(PeerEvent::CredentialsRead(Box::new(CredentialsRead { asked_by, read }))).await;
+        });
     }
 }
 
 impl Driver {
     /// Does what is due.
     pub(super) fn reload_if_due(&mut self, now: Moment) {
-        if self.reload.operator.take(now) {
+        if self.reload.operator_is_due(now) {
             self.book.forget_failures();
-            match &self.reload.fence {
+            match self.reload.fence.clone() {
                 Fence::Open => self.dial_anew(now),
-                Fence::Tls(tls) => read_anew(Arc::clone(tls), AskedBy::Operator, self.outlet.clone()),
+                Fence::Tls(tls) => self.reload.read(tls, AskedBy::Operator, self.outlet.clone()),
                 #[cfg(feature = "gssapi")]
                 Fence::Gss(gss) => {
                     gss.forget();
@@ -90,19 +133,19 @@ impl Driver {
                 Fence::Munge(_) => self.dial_anew(now),
             }
         }
-        if self.reload.member.take(now) {
+        if self.reload.member_is_due(now) {
             let teller = self.reload.teller.take();
             if let Some(teller) = teller {
                 tracing::info!(
                     "Node {teller} says that its credentials were replaced; reading this node's anew"
                 );
             }
-            match &self.reload.fence {
+            match self.reload.fence.clone() {
                 // Their credentials are their services' business, which need no word from a member.
                 Fence::Open | Fence::Munge(_) => {}
                 #[cfg(feature = "gssapi")]
                 Fence::Gss(_) => {}
-                Fence::Tls(tls) => read_anew(Arc::clone(tls), AskedBy::Member, self.outlet.clone()),
+                Fence::Tls(tls) => self.reload.read(tls, AskedBy::Member, self.outlet.clone()),
             }
         }
         if self.reload.dial_at.take_if(|at| *at <= now).is_some() {
@@ -119,8 +162,9 @@ impl Driver {
     /// Takes over what came of reading the credentials anew.
     pub(super) fn take_credentials(&mut self, read: CredentialsRead, now: Moment) {
         let CredentialsRead { asked_by, read } = read;
-        let replacement = match read {
-            Ok(replacement) => replacement,
+        self.reload.reading = Reading::No;
+        let Reread { news, warnings } = match read {
+            Ok(reread) => reread,
             Err(findings) => {
                 report(&findings);
                 tracing::error!(
@@ -129,11 +173,18 @@ impl Driver {
                 return;
             }
         };
-        match &self.reload.fence {
-            Fence::Open | Fence::Munge(_) => return,
-            #[cfg(feature = "gssapi")]
-            Fence::Gss(_) => return,
-            Fence::Tls(tls) => tls.replace(replacement),
+        report(&warnings);
+        let Fence::Tls(tls) = &self.reload.fence else { return };
+        match (news, asked_by) {
+            (News::Changed(replacement), _) => tls.replace(replacement),
+            (News::Unchanged, AskedBy::Member) => {
+                tracing::debug!("This node's credentials have not changed");
+                return;
+            }
+            (News::Unchanged, AskedBy::Operator) => {
+                tracing::info!("This node's credentials have not changed; the other members are not told");
+                return self.dial_anew(now);
+            }
         }
         tracing::info!("New credentials are in use for every connection from now on");
         if asked_by == AskedBy::Operator {
@@ -161,16 +212,6 @@ impl Driver {
         tracing::info!("Dialling every node anew");
         self.machine.handle(Input::Redial, now);
     }
-}
-
-/// Reads and judges in a thread that may wait for a disk.
-fn read_anew(tls: Arc<TlsFence>, asked_by: AskedBy, outlet: Outlet) {
-    let reading = tokio::task::spawn_blocking(move || tls.read_anew(WallTime::now().timestamp()));
-    tokio::spawn(async move {
-        // A thread that panicked has read nothing.
-        let Ok(read) = reading.await else { return };
-        outlet.put(PeerEvent::CredentialsRead(Box::new(CredentialsRead { asked_by, read }))).await;
-    });
 }
 
 fn report(findings: &[Finding]) {

@@ -34,7 +34,25 @@ pub(crate) struct TlsSession {
     fence: Arc<TlsFence>,
 }
 
-/// New credentials, read and judged but not yet in use.
+/// What the files hold now, read and judged.
+#[derive(Debug)]
+pub(crate) struct Reread {
+    /// Whether that is something else than what is in use.
+    pub(crate) news: News,
+    /// What will soon be wrong with it.
+    pub(crate) warnings: Vec<Finding>,
+}
+
+/// Whether credentials that were read anew differ from those in use.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// They are the same to the byte.
+    Unchanged,
+    /// They differ.
+    Changed(Replacement),
+}
+
+/// New credentials, not yet in use.
 #[derive(Debug)]
 pub(crate) struct Replacement(Held);
 
@@ -74,9 +92,9 @@ impl TlsFence {
     }
 
     /// Reads the credentials anew and judges them. Blocks on files.
-    pub(crate) fn read_anew(&self, now: Timestamp) -> Result<Replacement, Vec<Finding>> {
-        let tls = Arc::clone(&self.lock().tls);
-        let tls = tls.reread(&ThisMachine).map_err(|unread| {
+    pub(crate) fn read_anew(&self, now: Timestamp) -> Result<Reread, Vec<Finding>> {
+        let used = Arc::clone(&self.lock().tls);
+        let tls = used.reread(&ThisMachine).map_err(|unread| {
             let finding = |unread: imex_config::security::Unread| Finding {
                 key: unread.key,
                 line: None,
@@ -90,8 +108,13 @@ impl TlsFence {
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(findings);
         }
-        let ends = Ends::new(&tls).map_err(|_| findings)?;
-        Ok(Replacement(Held { tls: Arc::new(tls), ends: Arc::new(ends) }))
+        if tls == *used {
+            return Ok(Reread { news: News::Unchanged, warnings: findings });
+        }
+        // Whoever judged them has told everything.
+        let ends = Ends::new(&tls).map_err(|_| Vec::new())?;
+        let replacement = Replacement(Held { tls: Arc::new(tls), ends: Arc::new(ends) });
+        Ok(Reread { news: News::Changed(replacement), warnings: findings })
     }
 
     /// What is wrong with the credentials in use by now, or soon will be.

@@ -195,8 +195,9 @@ impl Proof<'_> {
                 }
                 Outcome::Alone(text) => {
                     node.signal(Signal::SIGUSR1);
+                    // The others' files are as they were, so their links stand as they were made.
                     self.await_cells(Some(&node), &|from, to| {
-                        if (from == FAULTY) == (to == FAULTY) { "C" } else { "R" }
+                        if from == FAULTY && to != FAULTY { "R" } else { "C" }
                     });
                     self.await_told(fault.name, text, &node);
                 }

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use imex_core::DomainState;
-use imex_wire::{CommandClient, Endpoint};
+use imex_tls::PeerName;
+use imex_wire::{CommandClient, Endpoint, Secure};
 use nix::sys::signal::Signal;
 
-use crate::support::pki::{Authority, Terms};
+use super::hostile_tls::ends_of;
+use crate::support::pki::{Authority, SIDES, Terms};
 use crate::support::{Node, Rack, Stopwatch, block_on, eventually};
 
 const NODES: usize = 8;
@@ -33,6 +35,46 @@ fn new_credentials_are_in_use_everywhere_though_one_node_is_told_and_nothing_is_
     let away = watch.end();
     assert_eq!(away, Duration::ZERO, "the domain was not UP all the time");
     assert!(nodes[1].log().contains("Node 0 says that its credentials were replaced"), "{}", nodes[1].log());
+}
+
+#[test]
+fn credentials_that_have_not_changed_are_nobody_elses_business() {
+    let rack = Rack::new(3);
+    rack.secure_all(3, &Authority::new("site"));
+    let nodes = rack.start_all();
+    nodes[0].signal(Signal::SIGUSR1);
+    nodes[0].await_log("This node's credentials have not changed; the other members are not told");
+    nodes[0].await_log("Dialling every node anew");
+    nodes.iter().for_each(|node| node.await_domain(DomainState::Up));
+    // Longer than a member that was told would wait before it dials.
+    std::thread::sleep(Duration::from_millis(600));
+    for node in &nodes[1..] {
+        assert_eq!(count(node, "Dialling every node anew"), 0, "{}", node.log());
+        assert_eq!(count(node, "says that its credentials were replaced"), 0, "{}", node.log());
+    }
+}
+
+#[test]
+fn a_member_whose_own_files_have_not_changed_dials_nobody_when_it_is_told() {
+    let rack = Rack::new(3);
+    let site = Authority::new("site");
+    rack.secure_all(3, &site);
+    let nodes = rack.start_all();
+    rack.secure(0, &site, &Terms::good(rack.address(0)));
+    nodes[0].signal(Signal::SIGUSR1);
+    nodes[0].await_log("Dialling every node anew");
+    for node in &nodes[1..] {
+        node.await_log("Node 0 says that its credentials were replaced");
+    }
+    std::thread::sleep(Duration::from_millis(600));
+    for node in &nodes {
+        node.await_domain(DomainState::Up);
+        assert!(!node.log().contains("Connection lost"), "{}", node.log());
+    }
+    for node in &nodes[1..] {
+        assert_eq!(count(node, "New credentials are in use"), 0, "{}", node.log());
+        assert_eq!(count(node, "Dialling every node anew"), 0, "{}", node.log());
+    }
 }
 
 #[test]
@@ -82,11 +124,12 @@ fn no_log_and_no_statistics_hold_a_secret() {
     nodes[0].signal(Signal::SIGHUP);
     assert!(eventually(|| !nodes[0].file("stats").is_empty()));
     nodes[0].stop();
-    let key = std::fs::read_to_string(rack.credential(0, "server", "key")).unwrap();
-    let secret = key.lines().nth(1).unwrap();
+    let keys = SIDES.map(|side| std::fs::read_to_string(rack.credential(0, side, "key")).unwrap());
+    let secrets: Vec<&str> =
+        keys.iter().flat_map(|key| key.lines()).filter(|line| !line.is_empty()).collect();
     for file in ["log", "verbose", "stats", "stderr"] {
         let text = nodes[0].file(file);
-        assert!(!text.contains(secret) && !text.contains("PRIVATE KEY"), "{file}: {text}");
+        assert!(!secrets.iter().any(|secret| text.contains(secret)), "{file}: {text}");
     }
 }
 
@@ -101,11 +144,29 @@ fn questions_over_tcp_are_answered_to_holders_of_a_certificate_only() {
     let plain =
         block_on(async { CommandClient::connect(&endpoint, Duration::from_secs(5)).await?.get_node().await });
     assert!(plain.is_err(), "{plain:?}");
+    let holder = Holder(ends_of(&rack, 0), PeerName::of_ip(rack.address(0)));
+    let answer = block_on(async {
+        let patience = Duration::from_secs(5);
+        CommandClient::connect_through(&endpoint, patience, &holder).await?.get_node().await
+    });
+    assert_eq!(answer.unwrap().node, imex_core::NodeId::new(0));
     // The socket is as it always was: closed to other users by its mode.
     let endpoint = Endpoint::Unix(rack.dir(0).join("socket"));
     let answer =
         block_on(async { CommandClient::connect(&endpoint, Duration::from_secs(5)).await?.get_node().await });
     assert!(answer.is_ok(), "{answer:?}");
+}
+
+/// A tool with a certificate.
+struct Holder(imex_tls::Ends, PeerName);
+
+impl Secure for Holder {
+    type Io = imex_tls::Io;
+
+    async fn secure(&self, tcp: tokio::net::TcpStream) -> std::io::Result<imex_tls::Io> {
+        let secured = self.0.connect(tcp, &self.1).await;
+        secured.map(|secured| secured.io).map_err(std::io::Error::other)
+    }
 }
 
 fn count(node: &Node, text: &str) -> usize {
