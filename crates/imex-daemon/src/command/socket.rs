@@ -1,12 +1,17 @@
-//! The Unix socket of the command service: one live daemon per path, closed to others until its mode is set.
+//! The Unix socket of the command service: one live daemon per path, made with its mode.
+//!
+//! The mode is the whole rule of who may ask: the kernel judges it at each connect(2), by all groups of whoever connects.
+//! The credentials that a socket tells afterwards (`SO_PEERCRED`) hold the first group alone, so a second rule made of
+//! them would turn away those whom the mode lets in; they are told to the log.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::sys::stat::{Mode, umask};
+use nix::unistd::geteuid;
 use thiserror::Error;
 use tokio::net::{UnixListener, UnixStream};
 
@@ -38,6 +43,14 @@ pub(crate) enum SocketError {
         /// The path.
         path: PathBuf,
     },
+    /// Its folder belongs to another user, who could put something else there.
+    #[error("open command socket {}: its folder belongs to user {owner}", path.display())]
+    Folder {
+        /// The path.
+        path: PathBuf,
+        /// The folder's owner.
+        owner: u32,
+    },
     /// The system refused.
     #[error("open command socket {}", path.display())]
     System {
@@ -62,16 +75,20 @@ impl SocketError {
             SocketError::NoSocket { .. } => {
                 Some("remove it, or set IMEX_CMD_UNIX_DOMAIN_PATH elsewhere".to_owned())
             }
+            SocketError::Folder { .. } => Some(
+                "use a folder of root's or of this daemon's user in IMEX_CMD_UNIX_DOMAIN_PATH".to_owned(),
+            ),
             SocketError::System { .. } => None,
         }
     }
 }
 
 impl CommandSocket {
-    /// Binds the socket, replacing what a dead daemon left there. Nobody but this user can connect before `mode` is set.
+    /// Binds the socket with these permission bits, replacing what a dead daemon left there.
     pub(crate) async fn bind(path: &Path, mode: u32) -> Result<Self, SocketError> {
+        make_folder(path)?;
         clear_away(path).await?;
-        bind_closed(path, mode).map_err(|source| SocketError::System { path: path.to_owned(), source })
+        bind_with_mode(path, mode).map_err(|source| SocketError::System { path: path.to_owned(), source })
     }
 
     /// Where connections come in.
@@ -111,16 +128,31 @@ async fn clear_away(path: &Path) -> Result<(), SocketError> {
     }
 }
 
-fn bind_closed(path: &Path, mode: u32) -> io::Result<CommandSocket> {
-    if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-        fs::create_dir_all(dir)?;
+/// Makes the folder if there is none. In one of another user the socket could be exchanged for something else, unless
+/// the folder is sticky, as /tmp is.
+fn make_folder(path: &Path) -> Result<(), SocketError> {
+    let failed = |source| SocketError::System { path: path.to_owned(), source };
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    fs::create_dir_all(folder).map_err(failed)?;
+    let found = fs::metadata(folder).map_err(failed)?;
+    match trusts(found.uid(), found.mode(), geteuid().as_raw()) {
+        true => Ok(()),
+        false => Err(SocketError::Folder { path: path.to_owned(), owner: found.uid() }),
     }
-    // The mask belongs to the whole process; at this time no other thread of it makes files.
-    let before = umask(Mode::from_bits_truncate(0o177));
+}
+
+fn trusts(owner: u32, mode: u32, own: u32) -> bool {
+    const STICKY: u32 = 0o1000;
+    owner == 0 || owner == own || mode & STICKY != 0
+}
+
+fn bind_with_mode(path: &Path, mode: u32) -> io::Result<CommandSocket> {
+    // A socket is made with what the mask leaves (unix(7)), so its mode is right from its first moment on and nothing is
+    // changed by name. The mask belongs to the whole process; at this time no other thread of it makes files.
+    let before = umask(Mode::from_bits_truncate(!mode & 0o777));
     let bound = UnixListener::bind(path);
     umask(before);
     let listener = bound?;
-    fs::set_permissions(path, Permissions::from_mode(mode))?;
     let identity = identity(&fs::symlink_metadata(path)?);
     Ok(CommandSocket { listener, path: path.to_owned(), identity })
 }
@@ -131,7 +163,34 @@ fn identity(file: &fs::Metadata) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+
+    #[tokio::test]
+    async fn the_socket_has_its_mode_from_its_first_moment_on() {
+        let dir = tempfile::tempdir().unwrap();
+        for mode in [0o600, 0o660, 0o666, 0o620] {
+            let path = dir.path().join(format!("{mode:o}"));
+            // Nothing but bind(2) is called: what it makes is what there is.
+            let socket = bind_with_mode(&path, mode).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode);
+            drop(socket);
+        }
+    }
+
+    #[test]
+    fn a_folder_of_another_user_is_trusted_only_if_it_is_sticky() {
+        for (owner, mode, own, trusted) in [
+            (0, 0o755, 1000, true),
+            (1000, 0o755, 1000, true),
+            (1001, 0o755, 0, false),
+            (1001, 0o777, 0, false),
+            (1001, 0o1777, 0, true),
+        ] {
+            assert_eq!(trusts(owner, mode, own), trusted, "{owner} {mode:o} {own}");
+        }
+    }
 
     #[tokio::test]
     async fn a_dead_socket_is_replaced_and_gets_the_mode() {
