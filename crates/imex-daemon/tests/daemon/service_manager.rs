@@ -63,3 +63,23 @@ fn hear_until(manager: &UnixDatagram, text: &str) -> String {
     }
     panic!("never heard {text:?}, only {heard:?}");
 }
+
+#[test]
+fn the_unit_keeps_keys_out_of_core_files_and_lets_kerberos_work() {
+    let unit = include_str!("../../../../dist/systemd/imexd.service");
+    let settings: Vec<&str> = unit.lines().filter(|line| !line.starts_with('#')).collect();
+    let values = |key: &str| -> Vec<&str> {
+        let settings = settings.iter().filter_map(|line| line.split_once('='));
+        settings.filter(|(name, _)| *name == key).flat_map(|(_, value)| value.split(' ')).collect()
+    };
+    assert_eq!(values("LimitCORE"), ["0"]);
+    let environment = values("Environment");
+    assert!(environment.iter().any(|value| value.starts_with("KRB5_CLIENT_KTNAME=")), "{environment:?}");
+    // Kerberos's replay cache lies in a folder that the unit lets the daemon write to.
+    let cache = environment.iter().find_map(|value| value.strip_prefix("KRB5RCACHEDIR=")).unwrap();
+    assert_eq!(values("ProtectSystem"), ["strict"]);
+    let runtime = values("RuntimeDirectory");
+    assert!(runtime.iter().any(|name| cache == format!("/run/{name}")), "{cache} is not of {runtime:?}");
+    // What the comments say of /tmp holds as long as it is not among these.
+    assert_eq!(values("ReadWritePaths"), ["/var/log", "-/etc/nvidia-imex"]);
+}
