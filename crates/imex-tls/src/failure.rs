@@ -32,10 +32,10 @@ impl TlsError {
 
 /// The library shows what others object to in the form that is for programmers.
 fn detail_of(error: &rustls::Error) -> String {
-    match error {
-        rustls::Error::InvalidCertificate(CertificateError::Other(why)) => why.0.to_string(),
-        error => error.to_string(),
+    if let rustls::Error::InvalidCertificate(CertificateError::Other(why)) = error {
+        return why.0.to_string();
     }
+    error.to_string()
 }
 
 /// What rustls says in an error of a stream.
