@@ -36,7 +36,7 @@ impl Kerberos {
             Kind::Record => return Err(FrameError::Unexpected { found: header.kind }.into()),
         };
         let peer = Peer::new(context.target(), context.source());
-        peer.check(&self.expected(host).await?).map_err(AuthError::Principal)?;
+        self.judge(&peer, host).await?;
         Ok(GssStream::new(io, context, peer, Role::Initiator { host: host.to_owned() }, self))
     }
 

@@ -20,15 +20,27 @@ use crate::principal::{Expected, Peer};
 /// up to half a minute where a KDC is silent.
 const ASKING_CALLS: usize = 4;
 
-/// How many calls that only read and compute run at once: they never wait behind those that ask a KDC, so that a KDC
-/// that is silent does not keep peers with tickets out.
+/// How many calls that take others' tokens run at once: they never wait behind those that ask a KDC, so that a KDC that
+/// is silent does not keep peers with tickets out.
 const ANSWERING_CALLS: usize = 2;
 
-/// How many threads of the runtime's blocking pool this crate takes at most.
-pub const BLOCKING_CALLS: usize = ASKING_CALLS + ANSWERING_CALLS;
+/// How many calls that ask for the principal of a host run at once. They may ask a name server.
+const NAMING_CALLS: usize = 2;
 
-/// How long an authentication waits for one call of the library. A KDC answers within milliseconds; the core gives a
-/// dial 2 s, and this is less, so that what failed has a name. The call itself goes on, and its ticket is kept.
+/// How many calls that end a context begun by this side run at once. They only compute, and a renewal's must not wait
+/// behind strangers' tokens or a name server: the acceptor has gone over already.
+const FINISHING_CALLS: usize = 2;
+
+/// How many threads of the runtime's blocking pool this crate takes at most.
+pub const BLOCKING_CALLS: usize = ASKING_CALLS + ANSWERING_CALLS + NAMING_CALLS + FINISHING_CALLS;
+
+/// How often a host's principal is asked for anew at most because somebody else came: often enough that a wrong answer of
+/// a name server keeps nobody out for long.
+const NAME_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How long an authentication waits for one call of the library. A KDC answers within milliseconds. An
+/// authentication has 5 s from the core and takes three calls at most, so that what failed has a name. The call itself goes
+/// on, and its ticket is kept.
 pub const CALL_DEADLINE: Duration = Duration::from_millis(1500);
 
 /// How often tickets are thrown away at most because a peer cannot read its one: often enough for whoever has just
@@ -77,6 +89,8 @@ struct Inner {
     settings: Settings,
     asking: Arc<Semaphore>,
     answering: Arc<Semaphore>,
+    naming: Arc<Semaphore>,
+    finishing: Arc<Semaphore>,
     /// The tickets in use; `None` where the environment names a cache, which is not this daemon's to empty.
     tickets: Option<Mutex<Arc<Tickets>>>,
     memory: Mutex<Memory>,
@@ -109,7 +123,14 @@ struct Memory {
     /// Which principals of the node map have shown themselves since.
     met: BTreeSet<String>,
     /// What hosts come to as principals.
-    expected: BTreeMap<String, Expected>,
+    expected: BTreeMap<String, Asked>,
+}
+
+/// What a host came to as a principal.
+#[derive(Clone, Debug)]
+struct Asked {
+    expected: Expected,
+    at: Instant,
 }
 
 /// Whether the library is there: asks nobody, and lets go of it again.
@@ -128,6 +149,8 @@ impl Kerberos {
             settings,
             asking: Arc::new(Semaphore::new(ASKING_CALLS)),
             answering: Arc::new(Semaphore::new(ANSWERING_CALLS)),
+            naming: Arc::new(Semaphore::new(NAMING_CALLS)),
+            finishing: Arc::new(Semaphore::new(FINISHING_CALLS)),
             tickets,
             memory: Mutex::default(),
         })))
@@ -157,11 +180,36 @@ impl Kerberos {
     /// Who the peer at a host of the node map must be.
     pub async fn expected(&self, host: &str) -> Result<Expected, AuthError> {
         if let Some(known) = self.memory().expected.get(host) {
-            return Ok(known.clone());
+            return Ok(known.expected.clone());
         }
+        self.ask_name(host).await
+    }
+
+    /// Whether a peer is the service on a host of the node map. What the host comes to may be a name server's answer, which
+    /// may have been wrong: where the two differ, it is asked for once more, every [`NAME_INTERVAL`] at most.
+    pub async fn judge(&self, peer: &Peer, host: &str) -> Result<(), AuthError> {
+        let Err(error) = peer.check(&self.expected(host).await?) else { return Ok(()) };
+        let differs = AuthError::Principal(error);
+        if !self.may_ask_again(host) {
+            return Err(differs);
+        }
+        // What was known stays where there is no answer.
+        let Ok(expected) = self.ask_name(host).await else { return Err(differs) };
+        peer.check(&expected).map_err(AuthError::Principal)
+    }
+
+    fn may_ask_again(&self, host: &str) -> bool {
+        let now = Instant::now();
+        let mut memory = self.memory();
+        let known = memory.expected.get_mut(host).filter(|known| known.at + NAME_INTERVAL <= now);
+        known.map(|known| known.at = now).is_some()
+    }
+
+    async fn ask_name(&self, host: &str) -> Result<Expected, AuthError> {
         let (inner, name) = (Arc::clone(&self.0), host.to_owned());
-        let expected = self.answer_call(move || inner.expected(&name)).await?;
-        self.memory().expected.insert(host.to_owned(), expected.clone());
+        let expected = run(&self.0.naming, move || inner.expected(&name)).await?;
+        let known = Asked { expected: expected.clone(), at: Instant::now() };
+        self.memory().expected.insert(host.to_owned(), known);
         Ok(expected)
     }
 
@@ -185,13 +233,12 @@ impl Kerberos {
         let this = self.clone();
         let Begun { initiation, tickets, target } = begun;
         Box::pin(async move {
-            let finished = this
-                .answer_call(move || {
-                    let finished = initiation.finish(&token).map_err(AuthError::Answer);
-                    drop(tickets);
-                    finished
-                })
-                .await;
+            let call = move || {
+                let finished = initiation.finish(&token).map_err(AuthError::Answer);
+                drop(tickets);
+                finished
+            };
+            let finished = run(&this.0.finishing, call).await;
             this.learn(target, &finished);
             finished
         })

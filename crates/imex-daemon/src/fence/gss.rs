@@ -175,9 +175,8 @@ impl GssSession {
     /// Whether the far end's principal is that of the node that it claims to be.
     pub(super) async fn judge(&self, hello: &Hello) -> Result<(), AuthError> {
         let host = self.fence.host(hello.node())?;
-        let expected = self.fence.kerberos.expected(host).await.map_err(|error| AuthError::from(&error))?;
-        let checked = self.peer.check(&expected);
-        checked.map_err(|error| AuthError::from(&imex_gss::AuthError::Principal(error)))?;
+        let judged = self.fence.kerberos.judge(&self.peer, host).await;
+        judged.map_err(|error| AuthError::from(&error))?;
         self.fence.kerberos.met(&self.peer);
         Ok(())
     }

@@ -50,6 +50,29 @@ fn a_node_of_a_trusted_realm_that_is_not_the_domains_is_refused_by_its_realm() {
 }
 
 #[test]
+fn a_host_that_came_to_a_wrong_principal_once_is_asked_for_again_when_another_comes() {
+    tell(LONG, |realm| async move {
+        let other = other_realm(&realm, " three.rack = RACK.TEST\n");
+        for kdc in [&realm.kdc, &other.kdc] {
+            kdc.administer("addprinc -pw trust krbtgt/RACK.TEST@OTHER.TEST\n").unwrap();
+        }
+        let three = load(named(&realm.kdc, "three.rack"));
+        other.is_known();
+        let (_near, far) = link(&load(other.settings.clone()), &three).await;
+        other.is_unknown().await;
+        let wrong = three.judge(far.peer(), "two.rack").await.unwrap_err();
+        assert!(matches!(wrong, AuthError::Principal(PrincipalError::Realm { .. })), "{}", chain(&wrong));
+        other.is_known_again().await;
+        // Whoever comes as somebody else again and again does not have it asked for each time.
+        three.judge(far.peer(), "two.rack").await.unwrap_err();
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(10)).await;
+        tokio::time::resume();
+        three.judge(far.peer(), "two.rack").await.unwrap();
+    });
+}
+
+#[test]
 fn a_principal_that_is_not_the_nodes_is_refused_by_name() {
     tell(LONG, |realm| async move {
         // A node with a good ticket, which is another one than it claims.
@@ -251,6 +274,13 @@ impl Other {
     /// As on the machine of the other realm's node: it is of that realm.
     fn is_known(&self) {
         std::fs::write(&self.config, format!("{} two.rack = OTHER.TEST\n", self.text)).unwrap();
+    }
+
+    /// The same on a machine that thought otherwise before.
+    async fn is_known_again(&self) {
+        self.is_known();
+        // The library looks for changes of its configuration once a second.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
     }
 
     /// As on the machines of the others.
