@@ -133,7 +133,7 @@ fn a_refusal_is_believed_only_from_somebody_who_proves_to_be_a_node() {
     for refusal in made_up {
         stranger.refuse(&port, &refusal, Shows::Nothing);
         // It dials again only when it has taken the refusal in.
-        stranger.refuse(&port, &Refusal::Unproven, Shows::Nothing);
+        stranger.refuse(&port, &refusal, Shows::Nothing);
         let link = first.link(2);
         assert!(
             !matches!(link, Some(LinkState::VersionMismatch | LinkState::MapMismatch)),
