@@ -186,7 +186,7 @@ impl Kerberos {
     }
 
     /// Whether a peer is the service on a host of the node map. What the host comes to may be a name server's answer, which
-    /// may have been wrong: where the two differ, it is asked for once more, every [`NAME_INTERVAL`] at most.
+    /// may have been wrong: where the two differ, it is asked for once more, every ten seconds at most.
     pub async fn judge(&self, peer: &Peer, host: &str) -> Result<(), AuthError> {
         let Err(error) = peer.check(&self.expected(host).await?) else { return Ok(()) };
         let differs = AuthError::Principal(error);
