@@ -36,7 +36,10 @@ fn judge(conf: &Conf) -> Vec<Place> {
         look: &Elsewhere,
         topology: TopologyFiles::Neither,
         release: None,
-        budget: Budget { prolog: std::time::Duration::from_secs(60), epilog: std::time::Duration::from_secs(30) },
+        budget: Budget {
+            prolog: std::time::Duration::from_secs(60),
+            epilog: std::time::Duration::from_secs(30),
+        },
         channels: ChannelMaker::Imex,
     };
     let findings = check(&subject);

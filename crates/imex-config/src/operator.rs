@@ -1,8 +1,8 @@
 //! `openimex.toml`: how the domains of this node's jobs are made.
 //!
 //! [`Operator`] is the checked meaning of the file. [`load`] reads it, [`Operator::parse`] judges a text; both report every
-//! [`Problem`](crate::Problem) of the file in one run, an unknown key with the nearest known one. A key that the file leaves
-//! out has its default, and so has every key where there is no file. [`keys`] is the table of keys, [`example`] writes it as
+//! [`Problem`] of the file in one run, an unknown key with the nearest known one. A key that the file leaves
+//! out has its default, and so has every key where there is no file. [`keys`] is the table of keys, [`example()`] writes it as
 //! a commented file.
 
 mod example;

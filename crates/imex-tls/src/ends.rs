@@ -51,7 +51,7 @@ pub enum Kind {
 
 impl Ends {
     /// The ends for six credentials, or everything that is wrong with them. Whether they are good for this node and at
-    /// this time is [`crate::judge`]'s.
+    /// this time is [`crate::judge()`]'s.
     pub fn new(tls: &Tls) -> Result<Self, Vec<(Kind, IdentityError)>> {
         match (Parsed::read(&tls.server), Parsed::read(&tls.client)) {
             (Ok(server), Ok(client)) => {

@@ -1,6 +1,6 @@
 //! Mutual TLS as the members of a domain use it: TLS 1.3 only, by rustls with ring's cryptography.
 //!
-//! * [`judge`] says everything that can be known of the six credentials before a port is bound.
+//! * [`judge()`] says everything that can be known of the six credentials before a port is bound.
 //! * [`Ends`] are the two ends of every connection: what this daemon shows and whom it believes, as one that dials and as
 //!   one that is dialled. They are made anew when the files are replaced; connections keep what they were made with.
 //! * [`Session`] is what one connection proved: the far end's certificate, and a value that only its two ends share.
