@@ -84,7 +84,7 @@ fn issue(lab: &Lab) -> Result<(), BenchError> {
     let dir = lab.layout().dir().join("pki");
     let pki = |words: &str| Program::new(program("imex")).words(words).arg("--dir").arg(&dir);
     pki("pki init --force").stdout()?;
-    pki("pki issue --force --nodes").arg(&lab.paths(0).nodes_config).stdout()?;
+    pki("pki issue --force").arg("--nodes").arg(&lab.paths(0).nodes_config).stdout()?;
     (0..lab.nodes()).try_for_each(|node| {
         let own = dir.join("nodes").join(lab.address(node).to_string());
         switch_on(&lab.paths(node).config, &own)
