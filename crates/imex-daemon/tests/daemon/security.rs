@@ -11,6 +11,7 @@ mod kerberos;
 mod munge;
 mod munge_life;
 mod none;
+mod on_the_wire;
 mod tls;
 
 use imex_core::{DomainState, NodeState};
