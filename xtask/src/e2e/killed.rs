@@ -17,9 +17,13 @@ const VICTIM: u8 = 2;
 pub(super) fn run(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
     for step in Step::ALL.map(Step::word) {
         let running = Stopwatch::start();
-        killed_at(rig, step).map_err(|error| error.on(&format!("killed after step {step:?}")))?;
+        let begun = killed_at(rig, step).map_err(|error| error.on(&format!("killed after step {step:?}")))?;
         let took = seconds(running.elapsed());
-        report.line(format_args!("killed after step {step:?}: the next job is clean, {took}"));
+        let begun = match begun {
+            Begun::Yes => ", its batch script had begun when Slurm ended it",
+            Begun::No => "",
+        };
+        report.line(format_args!("killed after step {step:?}: the next job is clean, {took}{begun}"));
     }
     let stories: [(&str, Story); 4] = [
         ("slurmd restarted in the prolog", slurmd_restarted_in_the_prolog),
@@ -36,26 +40,40 @@ pub(super) fn run(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// A prolog that is killed fails: Slurm drains the node and does not run the job, which may not be requeued here.
-fn killed_at(rig: &Rig, step: &str) -> Result<(), TaskError> {
-    kill_next_prolog(rig, step)?;
+/// A prolog that is killed fails: Slurm drains the node and ends the job, which may not be requeued here.
+fn killed_at(rig: &Rig, step: &str) -> Result<Begun, TaskError> {
+    let begun = kill_next_prolog(rig, step)?;
     rig.on(VICTIM, &format!("rm {LAB_FILES}/prolog.env"))?;
     // Slurm runs the epilog of a prolog that failed, and that has to find what the killed one left.
     rig.rest()?;
     traces::none_on_the_nodes(rig)?;
-    next_job_is_clean(rig)
+    next_job_is_clean(rig)?;
+    Ok(begun)
 }
 
-fn kill_next_prolog(rig: &Rig, step: &str) -> Result<(), TaskError> {
+/// Whether the batch script of a job whose prolog failed on another node began before Slurm ended it.
+///
+/// Both are seen of Slurm 26.05.5 with DeferBatch: where the prolog that fails is the last one to end, the controller may
+/// send the script out before it takes notice of the failure.
+enum Begun {
+    Yes,
+    No,
+}
+
+fn kill_next_prolog(rig: &Rig, step: &str) -> Result<Begun, TaskError> {
     rig.on(VICTIM, &format!("echo 'export IMEX_DIE_AT={step}' > {LAB_FILES}/prolog.env"))?;
-    let job = rig.submit(&Job::exclusive(4, "echo NEVER\n").option("--no-requeue"))?;
+    // What may begin may not go on: neither on the batch node nor, where its prolog was killed, at all.
+    let script =
+        format!("echo BEGAN\nsrun --nodelist=node{VICTIM} --nodes=1 echo NEVER\nsleep 5\necho NEVER\n");
+    let job = rig.submit(&Job::exclusive(4, script).option("--no-requeue"))?;
     let view = rig.wait_over(job)?;
     let (drained, output) = (rig.drained()?, rig.output(job)?);
     TaskError::unless(drained.keys().copied().eq([VICTIM]) && !output.contains("NEVER"), || {
         format!(
-            "node{VICTIM}'s prolog is killed and the job does not run; drained are {drained:?}, it is {view}"
+            "node{VICTIM}'s prolog is killed and the job does nothing; drained are {drained:?}, it is {view} and printed {output:?}"
         )
-    })
+    })?;
+    Ok(if output.contains("BEGAN") { Begun::Yes } else { Begun::No })
 }
 
 /// A job on all nodes sees its domain UP, at once and everywhere, and leaves nothing.
@@ -113,7 +131,7 @@ fn rebooted_under_the_job(rig: &Rig) -> Result<(), TaskError> {
 
 /// The half of a domain that a killed prolog has made is on the disk after the reboot.
 fn rebooted_after_a_kill(rig: &Rig) -> Result<(), TaskError> {
-    kill_next_prolog(rig, Step::Start.word())?;
+    kill_next_prolog(rig, Step::Start.word()).map(drop)?;
     rig.on(VICTIM, &format!("rm {LAB_FILES}/prolog.env"))?;
     reboot(rig)
 }
