@@ -17,17 +17,19 @@ use crate::Sources;
 /// directly, and is well below the time-outs that monitors give a command.
 pub const DEADLINE: Duration = Duration::from_secs(2);
 
-/// Connects to the daemon at the first place where somebody listens. The first place's error counts.
+/// Connects to the daemon at the first place where somebody listens. The first place's error counts, unless a later
+/// one is about security: then somebody is there, or might be.
 ///
 /// A place where somebody listens and does not answer is the last that is tried: the others are the same daemon's.
 async fn connect(sources: &Sources, deadline: Duration) -> Result<CommandClient, ClientError> {
     let mut first = None;
     for place in &sources.daemon {
-        match sources.credentials.connect(place, None, deadline).await {
+        match sources.credentials.connect(place, sources.entry.as_deref(), deadline).await {
             Ok(client) => return Ok(client),
             Err(error) if nobody_there(&error) => {
                 first.get_or_insert(error);
             }
+            Err(error) if about_security(&error) => return Err(error),
             Err(error) => return Err(first.unwrap_or(error)),
         }
     }
@@ -40,9 +42,15 @@ fn nobody_there(error: &ClientError) -> bool {
         | ClientError::Refused { .. }
         | ClientError::NotPermitted { .. }
         | ClientError::Unreachable { .. } => true,
-        ClientError::Deadline { .. }
+        ClientError::NoCredentials { .. }
+        | ClientError::Untrusted { .. }
+        | ClientError::Deadline { .. }
         | ClientError::Declined { .. }
         | ClientError::Broken { .. }
         | ClientError::Protocol { .. } => false,
     }
+}
+
+fn about_security(error: &ClientError) -> bool {
+    matches!(error, ClientError::NoCredentials { .. } | ClientError::Untrusted { .. })
 }

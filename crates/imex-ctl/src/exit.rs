@@ -20,19 +20,25 @@ pub enum Exit {
     Output,
     /// This program cannot run: the system gave it no event queue, no timer or no signal.
     System,
+    /// Security is asked for over TCP, and this tool has no credentials that it could use.
+    NoCredentials,
+    /// Over TCP, the daemon and this tool do not believe each other.
+    Untrusted,
     /// The node map cannot be read, or is too long for a table.
     NodeMap,
 }
 
 impl Exit {
     /// Every way to end, in the order of the codes.
-    pub const ALL: [Exit; 7] = [
+    pub const ALL: [Exit; 9] = [
         Exit::Success,
         Exit::Usage,
         Exit::Unreachable,
         Exit::Config,
         Exit::Output,
         Exit::System,
+        Exit::NoCredentials,
+        Exit::Untrusted,
         Exit::NodeMap,
     ];
 
@@ -45,6 +51,8 @@ impl Exit {
             Exit::Config => 3,
             Exit::Output => 4,
             Exit::System => 5,
+            Exit::NoCredentials => 6,
+            Exit::Untrusted => 7,
             Exit::NodeMap => 255,
         }
     }
@@ -58,6 +66,8 @@ impl Exit {
             Exit::Config => "the configuration file cannot be opened or is wrong",
             Exit::Output => "the output cannot be written",
             Exit::System => "the system gave this program no event queue, timer or signal",
+            Exit::NoCredentials => "security is on, and this tool has no credentials for asking over TCP",
+            Exit::Untrusted => "the daemon and this tool do not believe each other",
             Exit::NodeMap => "the node map cannot be read, or is too long for a table",
         }
     }

@@ -3,7 +3,7 @@
 use std::io;
 
 use imex_config::{ClientError as SettingsError, chain};
-use imex_wire::ClientError;
+use imex_wire::{ClientError, Endpoint};
 use thiserror::Error;
 
 use crate::args;
@@ -39,6 +39,8 @@ impl Failure {
         match self {
             Failure::Settings(SettingsError::Config { .. }) => Exit::Config,
             Failure::Settings(SettingsError::NodeMap { .. }) | Failure::TooLarge { .. } => Exit::NodeMap,
+            Failure::Unreachable(ClientError::NoCredentials { .. }) => Exit::NoCredentials,
+            Failure::Unreachable(ClientError::Untrusted { .. }) => Exit::Untrusted,
             Failure::Unreachable(_) => Exit::Unreachable,
             // Whoever closed the pipe has what it wanted.
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
@@ -69,6 +71,16 @@ fn hint(error: &ClientError) -> &'static str {
         }
         ClientError::NotPermitted { .. } => {
             "  hint: ask as the daemon's user or group; OPENIMEX_CMD_SOCKET_MODE says who else may\n"
+        }
+        ClientError::NoCredentials { .. } => {
+            "  hint: ask on the daemon's machine, or as a user who can read what the configuration names\n"
+        }
+        ClientError::Untrusted { .. } => {
+            "  hint: imex pki show tells what a certificate is good for, and until when\n"
+        }
+        ClientError::Protocol { endpoint: Endpoint::Tcp(_), .. }
+        | ClientError::Broken { endpoint: Endpoint::Tcp(_) } => {
+            "  hint: what listens there may want security, which this configuration does not ask for\n"
         }
         ClientError::Unreachable { .. }
         | ClientError::Deadline { .. }

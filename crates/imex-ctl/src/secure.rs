@@ -75,9 +75,9 @@ impl Credentials {
                 let secured = Secured { ends: &tls.ends, name: tls.name(entry, *address) };
                 CommandClient::connect_through(place, deadline, &secured).await
             }
-            (Credentials::Unusable(why), Endpoint::Tcp(_)) => Err(ClientError::Unreachable {
+            (Credentials::Unusable(why), Endpoint::Tcp(_)) => Err(ClientError::NoCredentials {
                 endpoint: place.clone(),
-                source: io::Error::new(io::ErrorKind::PermissionDenied, why.clone()),
+                source: io::Error::other(why.clone()),
             }),
             (_, Endpoint::Unix(_)) | (Credentials::Plain, Endpoint::Tcp(_)) => {
                 CommandClient::connect(place, deadline).await
@@ -103,7 +103,7 @@ impl Secure for Secured<'_> {
 
     async fn secure(&self, tcp: TcpStream) -> io::Result<imex_tls::Io> {
         let secured = self.ends.connect(tcp, &self.name).await;
-        secured.map(|secured| secured.io).map_err(io::Error::other)
+        Ok(secured?.io)
     }
 }
 

@@ -13,6 +13,9 @@ use crate::secure::Credentials;
 pub struct Sources {
     /// Where the daemon listens: the first of these that somebody listens at. Never empty.
     pub(crate) daemon: Vec<Endpoint>,
+    /// What the node map calls the daemon's node, for which its certificate must be good; `None` if that is not known,
+    /// and then it is the address that is asked.
+    pub(crate) entry: Option<String>,
     /// The other nodes; `None` if all that is known is where one daemon listens.
     pub(crate) nodes: Option<Nodes>,
     /// What TCP connections are made secure by.
@@ -30,7 +33,7 @@ pub(crate) struct Nodes {
 impl Sources {
     /// One daemon at this place and no other.
     pub fn endpoint(place: Endpoint) -> Self {
-        Sources { daemon: vec![place], nodes: None, credentials: Credentials::default() }
+        Sources { daemon: vec![place], entry: None, nodes: None, credentials: Credentials::default() }
     }
 
     /// The same, asked as securely as a configuration says.
@@ -43,13 +46,14 @@ impl Sources {
 impl From<&ClientSettings> for Sources {
     /// The daemon of these files: its socket comes first, since it needs no network, then its TCP port.
     fn from(settings: &ClientSettings) -> Self {
-        let ClientSettings { map, addresses: _, node: _, socket, security, tcp } = settings;
+        let ClientSettings { map, addresses: _, node, socket, security, tcp } = settings;
         let any_interface = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let mut daemon = vec![Endpoint::Unix(socket.clone())];
         daemon.extend(
             tcp.map(|tcp| Endpoint::Tcp(SocketAddr::new(tcp.bind.unwrap_or(any_interface), tcp.port))),
         );
+        let entry = node.and_then(|node| map.get(node)).map(ToString::to_string);
         let nodes = Some(Nodes { map: map.clone(), port: tcp.map(|tcp| tcp.port) });
-        Sources { daemon, nodes, credentials: Credentials::of(security) }
+        Sources { daemon, entry, nodes, credentials: Credentials::of(security) }
     }
 }

@@ -100,7 +100,10 @@ async fn follow<B>(
 /// Whether trying again is pointless.
 fn is_final(error: &ClientError) -> bool {
     match error {
-        ClientError::NotPermitted { .. } | ClientError::Protocol { .. } => true,
+        ClientError::NotPermitted { .. }
+        | ClientError::NoCredentials { .. }
+        | ClientError::Untrusted { .. }
+        | ClientError::Protocol { .. } => true,
         ClientError::NoSocket { .. }
         | ClientError::Refused { .. }
         | ClientError::Unreachable { .. }

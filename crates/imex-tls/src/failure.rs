@@ -30,12 +30,53 @@ impl TlsError {
     }
 }
 
-/// The library shows what others object to in the form that is for programmers.
-fn detail_of(error: &rustls::Error) -> String {
-    if let rustls::Error::InvalidCertificate(CertificateError::Other(why)) = error {
-        return why.0.to_string();
+impl From<TlsError> for io::Error {
+    /// Of a kind that the network has no other use for, unless the connection broke.
+    fn from(error: TlsError) -> Self {
+        let kind = match error.failure {
+            AuthFailure::Broken => io::ErrorKind::ConnectionAborted,
+            AuthFailure::NotOffered
+            | AuthFailure::TimedOut
+            | AuthFailure::Refused
+            | AuthFailure::Missing
+            | AuthFailure::Expired
+            | AuthFailure::NotYetValid
+            | AuthFailure::OtherAuthority
+            | AuthFailure::OtherName
+            | AuthFailure::Replayed
+            | AuthFailure::ClockSkew
+            | AuthFailure::Invalid
+            | AuthFailure::NoneOfOurs => io::ErrorKind::PermissionDenied,
+        };
+        io::Error::new(kind, error)
     }
-    error.to_string()
+}
+
+/// The library shows what others object to in the form that is for programmers, and the far end's alerts by their names.
+#[expect(clippy::wildcard_enum_match_arm, reason = "rustls::Error is foreign and open")]
+fn detail_of(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidCertificate(CertificateError::Other(why)) => why.0.to_string(),
+        rustls::Error::AlertReceived(alert) => match meaning(*alert) {
+            Some(meaning) => format!("{meaning}: alert {alert:?}"),
+            None => error.to_string(),
+        },
+        _ => error.to_string(),
+    }
+}
+
+/// What a far end that goes by RFC 8446, section 6.2, has against a certificate.
+#[expect(clippy::wildcard_enum_match_arm, reason = "rustls::AlertDescription is foreign and open")]
+fn meaning(alert: AlertDescription) -> Option<&'static str> {
+    match alert {
+        AlertDescription::UnknownCA => Some("it trusts another authority"),
+        // A signature by a key that its own authority does not have.
+        AlertDescription::DecryptError => Some("it trusts another authority of the same name"),
+        AlertDescription::CertificateExpired => Some("it is out of date there"),
+        AlertDescription::UnsupportedCertificate => Some("it is for another purpose"),
+        AlertDescription::CertificateRequired => Some("it wants one"),
+        _ => None,
+    }
 }
 
 /// What rustls says in an error of a stream.

@@ -41,7 +41,8 @@ pub struct Session {
 /// has judged its certificate, so the refusal comes when the client already waits for an answer.
 type Objection = Arc<OnceLock<AuthFailure>>;
 
-/// The bytes of a secure connection.
+/// The bytes of a secure connection. What TLS itself has against them, or the far end says that it has, is an error of
+/// kind [`io::ErrorKind::PermissionDenied`] in the words of [`TlsError`].
 #[derive(Debug)]
 pub struct Io {
     stream: TlsStream<TcpStream>,
@@ -98,12 +99,12 @@ impl Session {
 
 impl Io {
     fn note<T>(&self, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if let Poll::Ready(Err(error)) = &result
-            && let Some(error) = in_chain(error)
-        {
-            let _ = self.objection.set(TlsError::of(error).failure);
-        }
-        result
+        result.map_err(|error| {
+            let Some(said) = in_chain(&error) else { return error };
+            let error = TlsError::of(said);
+            let _ = self.objection.set(error.failure);
+            error.into()
+        })
     }
 }
 

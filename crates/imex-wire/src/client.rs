@@ -72,6 +72,24 @@ pub enum ClientError {
         #[source]
         source: io::Error,
     },
+    /// The connection has to be secure, and this tool has nothing to make it so by.
+    #[error("nobody is asked at {endpoint} without security")]
+    NoCredentials {
+        /// Where.
+        endpoint: Endpoint,
+        /// What is missing.
+        #[source]
+        source: io::Error,
+    },
+    /// One of the two ends does not believe the other.
+    #[error("no secure connection to {endpoint}")]
+    Untrusted {
+        /// Where.
+        endpoint: Endpoint,
+        /// Which, and why.
+        #[source]
+        source: io::Error,
+    },
     /// The whole did not end in time.
     #[error("no answer from {endpoint} within {} ms", after.as_millis())]
     Deadline {
@@ -114,6 +132,9 @@ pub struct CommandClient {
 }
 
 /// Makes a TCP connection secure, on the tool's side.
+///
+/// An error of kind [`io::ErrorKind::PermissionDenied`], of this or later of the connection, says that one end does not
+/// believe the other: a server judges who has come when the client is done already.
 pub trait Secure: Sync {
     /// What comes of it.
     type Io: Io;
@@ -303,14 +324,24 @@ impl Connection {
         let Some(source) = status.source() else {
             return ClientError::Protocol { endpoint, detail: status.message().to_owned() };
         };
-        let broke = self.driver.broke.get().and_then(|error| http2_error(error));
-        match http2_error(source).or(broke) {
+        let broke = self.driver.broke.get();
+        if let Some(words) = distrust(source).or_else(|| distrust(broke?)) {
+            return ClientError::Untrusted { endpoint, source: io::Error::other(words) };
+        }
+        match http2_error(source).or_else(|| http2_error(broke?)) {
             Some(error) if error.is_library() => {
                 ClientError::Protocol { endpoint, detail: error.to_string() }
             }
             Some(_) | None => ClientError::Broken { endpoint },
         }
     }
+}
+
+/// In a chain of errors of a connection: that one end does not believe the other, see [`Secure`].
+fn distrust(outer: &(dyn Error + 'static)) -> Option<String> {
+    let found = std::iter::successors(Some(outer), |error| (*error).source());
+    let mut found = found.filter_map(|error| error.downcast_ref::<io::Error>());
+    found.find(|error| is_distrust(error)).map(ToString::to_string)
 }
 
 /// What the HTTP/2 layer says in a chain of errors.
@@ -325,7 +356,8 @@ async fn open<S: Secure>(endpoint: &Endpoint, secure: &S) -> Result<(Requests, D
         Endpoint::Tcp(address) => {
             let stream = TcpStream::connect(address).await.map_err(failed)?;
             stream.set_nodelay(true).map_err(failed)?;
-            start(endpoint, secure.secure(stream).await.map_err(failed)?).await
+            let secured = secure.secure(stream).await;
+            start(endpoint, secured.map_err(|source| secure_error(endpoint, source))?).await
         }
     }
 }
@@ -341,6 +373,17 @@ async fn start(endpoint: &Endpoint, io: impl Io) -> Result<(Requests, Driver), C
         }
     });
     Ok((Requests(requests), Driver { task: task.abort_handle(), broke }))
+}
+
+fn is_distrust(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
+}
+
+fn secure_error(endpoint: &Endpoint, source: io::Error) -> ClientError {
+    if is_distrust(&source) {
+        return ClientError::Untrusted { endpoint: endpoint.clone(), source };
+    }
+    connect_error(endpoint, source)
 }
 
 #[expect(

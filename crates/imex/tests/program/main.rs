@@ -7,6 +7,7 @@
 mod aws;
 mod background;
 mod channel;
+mod control;
 mod doctor;
 mod follow;
 mod lab;
