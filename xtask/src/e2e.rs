@@ -12,6 +12,7 @@ mod healthy;
 mod jobs;
 mod killed;
 mod look;
+mod munge;
 mod order;
 mod records;
 mod rig;
@@ -91,7 +92,7 @@ enum Length {
     Long,
 }
 
-const SCENARIOS: [Scenario; 14] = [
+const SCENARIOS: [Scenario; 15] = [
     Scenario {
         name: "1",
         claim: "the first line of a job sees its domain UP from every node, and afterwards nothing is left",
@@ -133,6 +134,13 @@ const SCENARIOS: [Scenario; 14] = [
         ground: Ground::Six,
         length: Length::Short,
         run: order::run,
+    },
+    Scenario {
+        name: "13",
+        claim: "where the site asks for MUNGE, members prove that they are of this cluster, and who cannot is drained",
+        ground: Ground::Six,
+        length: Length::Short,
+        run: munge::run,
     },
     Scenario {
         name: "6",

@@ -16,15 +16,15 @@ const OTHERS: [u8; 5] = [1, 2, 4, 5, 6];
 
 /// A way to be bad.
 pub(super) struct Kind {
-    name: &'static str,
+    pub(super) name: &'static str,
     /// What a shell on the node does to it; `DAEMON` is the service's name.
-    spoil: &'static str,
+    pub(super) spoil: &'static str,
     /// And to mend it.
-    mend: &'static str,
+    pub(super) mend: &'static str,
     /// What the node's own prolog tells Slurm; docs/exit-codes.md.
-    exit_code: i64,
+    pub(super) exit_code: i64,
     /// What is in the sentence that says why.
-    says: &'static str,
+    pub(super) says: &'static str,
 }
 
 /// Others cannot reach it; it reaches them.

@@ -72,6 +72,9 @@ const STOP: Duration = Duration::from_secs(2);
 /// Where this harness's own files are on a node.
 pub(crate) const LAB_FILES: &str = "/etc/openimex-lab";
 
+/// The site's policy for jobs.
+pub(crate) const OPERATOR: &str = "/etc/openimex/openimex.toml";
+
 /// What the fake of NVML says.
 pub(crate) const FABRIC: &str = "/etc/imex-fake-nvml.conf";
 
@@ -202,7 +205,7 @@ impl Site {
         );
         Ok(vec![
             File::text("/etc/nvidia-imex/config.cfg", config),
-            File::text("/etc/openimex/openimex.toml", operator),
+            File::text(OPERATOR, operator),
             File::text(FABRIC, format!("driver 595.45.04\n{}", HEALTHY_GPU.repeat(4))),
         ])
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use imex_core::NodeState;
+
 use super::{Fault, Judgement, Standing, Tie, Verdict};
 use crate::view::{Cell, View, Voice};
 
@@ -13,6 +15,10 @@ pub struct Told {
     /// A line for each member that something speaks against.
     pub lines: Vec<String>,
 }
+
+/// Why a member that cannot authenticate itself has no link. What exactly is wrong only its daemon knows.
+const UNPROVEN: &str = "it is STARTING_AUTH_SERVER: its munged, key table or KDC does not work yet, its service's log says \
+                        why";
 
 /// How many members a sentence names before it counts them.
 const NAMED: usize = 3;
@@ -82,10 +88,14 @@ fn against<'n>(standing: &Standing, name: &impl Fn(usize) -> &'n str) -> Option<
     Some(text)
 }
 
-/// What is said most often about why links to a member are missing, or, if nobody says anything, what it says itself
-/// about its links to others: of whoever refuses everybody only its own word may be known. Of equals the first by letter.
+/// What is said most often about why links to a member are missing, or, if nobody says anything, what it says itself: that
+/// it could not yet begin, or about its links to others, for of whoever refuses everybody only its own word may be known.
+/// Of equals the first by letter.
 fn cause(view: &View, member: usize) -> Option<String> {
     let heard = |from: &usize| view.members[*from].voice == Voice::Heard;
+    if heard(&member) && view.members[member].state == NodeState::StartingAuthServer {
+        return Some(UNPROVEN.to_owned());
+    }
     let others = || (0..view.members.len()).filter(|other| *other != member);
     let of_others = others().filter(heard).map(|from| &view.members[from].links[member]);
     let own = others().filter(|_| heard(&member)).map(|to| &view.members[member].links[to]);
@@ -103,7 +113,7 @@ fn most_frequent<'v>(cells: impl Iterator<Item = &'v Cell>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use imex_core::{DomainState, LinkState, NodeState};
+    use imex_core::{DomainState, LinkState};
 
     use super::*;
     use crate::blame::judge;
@@ -140,7 +150,26 @@ mod tests {
         assert_eq!(told.summary, expected);
     }
 
+    #[test]
+    fn a_node_that_cannot_prove_itself_says_that_and_not_that_it_has_no_links() {
+        let missing = [(0, 1), (1, 0), (0, 2), (2, 0)];
+        let mut view = view(0, &missing, &[1, 2]);
+        view.members[0].state = NodeState::StartingAuthServer;
+        let told = describe(&view, &judge(&view), &NAMES.map(str::to_owned));
+        assert!(
+            told.summary.contains("n1 [10.0.0.0] is at fault: 0 of 2 other nodes reach it (it is STARTING"),
+            "{told:?}"
+        );
+    }
+
+    const NAMES: [&str; 3] = ["n1", "n2", "n3"];
+
     fn told(own: usize, missing: &[(usize, usize)], silent: &[usize]) -> Told {
+        let view = view(own, missing, silent);
+        describe(&view, &judge(&view), &NAMES.map(str::to_owned))
+    }
+
+    fn view(own: usize, missing: &[(usize, usize)], silent: &[usize]) -> View {
         let cell = |from: usize, to: usize| match missing.contains(&(from, to)) {
             true => Cell {
                 state: LinkState::NeverConnected,
@@ -156,8 +185,6 @@ mod tests {
             voice: if silent.contains(&node) { Voice::Silent } else { Voice::Heard },
             links: (0..3).map(|to| cell(node, to)).collect(),
         };
-        let view = View { own, members: (0..3).map(member).collect(), state: DomainState::Degraded };
-        let names = ["n1", "n2", "n3"].map(str::to_owned);
-        describe(&view, &judge(&view), &names)
+        View { own, members: (0..3).map(member).collect(), state: DomainState::Degraded }
     }
 }
