@@ -132,13 +132,15 @@ pub enum AuthFailure {
     ClockSkew,
     /// The peer's credential cannot be read, or its signature is wrong.
     Invalid,
-    /// This node has nothing to show: no ticket, or the service that makes its credentials does not answer.
+    /// This node has nothing to show: no key, or one that is refused.
     NoneOfOurs,
+    /// Who makes this node's credentials, a KDC or munged, does not answer.
+    Unanswered,
 }
 
 impl AuthFailure {
     /// All of them, in the order of the protocol's numbers.
-    pub const ALL: [AuthFailure; 13] = [
+    pub const ALL: [AuthFailure; 14] = [
         AuthFailure::NotOffered,
         AuthFailure::TimedOut,
         AuthFailure::Broken,
@@ -152,7 +154,26 @@ impl AuthFailure {
         AuthFailure::ClockSkew,
         AuthFailure::Invalid,
         AuthFailure::NoneOfOurs,
+        AuthFailure::Unanswered,
     ];
+
+    /// Whether nobody has said no: what was waited for did not come, and may come at any time.
+    pub const fn is_silence(self) -> bool {
+        match self {
+            AuthFailure::TimedOut | AuthFailure::Broken | AuthFailure::Unanswered => true,
+            AuthFailure::NotOffered
+            | AuthFailure::Refused
+            | AuthFailure::Missing
+            | AuthFailure::Expired
+            | AuthFailure::NotYetValid
+            | AuthFailure::OtherAuthority
+            | AuthFailure::OtherName
+            | AuthFailure::Replayed
+            | AuthFailure::ClockSkew
+            | AuthFailure::Invalid
+            | AuthFailure::NoneOfOurs => false,
+        }
+    }
 }
 
 /// How a peer broke the protocol.
@@ -233,6 +254,7 @@ impl fmt::Display for AuthFailure {
             AuthFailure::ClockSkew => "its clock and this node's differ too much",
             AuthFailure::Invalid => "its credential cannot be verified",
             AuthFailure::NoneOfOurs => "this node has no credential to show",
+            AuthFailure::Unanswered => "whoever makes this node's credentials does not answer",
         })
     }
 }

@@ -33,7 +33,7 @@ pub struct Timing {
     /// How long mutual authentication may take, from its beginning to the peer's answer. Default 5 s: a few round trips
     /// and signatures, but also those of hundreds of others that come up at the same time on one machine.
     pub auth_deadline: Duration,
-    /// Wait after a failed authentication. `None`, the default: like any failed dial, so that peers whose credentials are
+    /// Wait after an authentication that was refused. `None`, the default: like any failed dial, so that peers whose credentials are
     /// replaced one after the other meet again soon. Kerberos has a key for it (`IMEX_GSS_RETRY_INTERVAL_SEC`).
     pub auth_retry: Option<Duration>,
     /// How long a table waits for rows that peers were asked for. Default 1 s: a peer that needs longer is as good

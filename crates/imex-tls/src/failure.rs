@@ -46,7 +46,8 @@ impl From<TlsError> for io::Error {
             | AuthFailure::Replayed
             | AuthFailure::ClockSkew
             | AuthFailure::Invalid
-            | AuthFailure::NoneOfOurs => io::ErrorKind::PermissionDenied,
+            | AuthFailure::NoneOfOurs
+            | AuthFailure::Unanswered => io::ErrorKind::PermissionDenied,
         };
         io::Error::new(kind, error)
     }

@@ -126,7 +126,8 @@ impl Case<'_> {
             | AuthFailure::Replayed
             | AuthFailure::ClockSkew
             | AuthFailure::Invalid
-            | AuthFailure::NoneOfOurs => (
+            | AuthFailure::NoneOfOurs
+            | AuthFailure::Unanswered => (
                 format!(
                     "the certificate in {place} is not one that a {} can show: {}",
                     self.kind, error.detail

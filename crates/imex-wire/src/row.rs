@@ -187,6 +187,7 @@ fn auth_kind_of(why: AuthFailure) -> Kind {
         AuthFailure::ClockSkew => Kind::AuthClockSkew,
         AuthFailure::Invalid => Kind::AuthInvalid,
         AuthFailure::NoneOfOurs => Kind::AuthNoneOfOurs,
+        AuthFailure::Unanswered => Kind::AuthUnanswered,
     }
 }
 
@@ -227,6 +228,7 @@ fn cause_in(cause: proto::Cause) -> Result<Cause, FieldError> {
         Kind::AuthClockSkew => Cause::Unauthenticated(AuthFailure::ClockSkew),
         Kind::AuthInvalid => Cause::Unauthenticated(AuthFailure::Invalid),
         Kind::AuthNoneOfOurs => Cause::Unauthenticated(AuthFailure::NoneOfOurs),
+        Kind::AuthUnanswered => Cause::Unauthenticated(AuthFailure::Unanswered),
         Kind::ConnectionReset => Cause::ConnectionReset,
         Kind::Silent => Cause::Silent,
         Kind::Left => Cause::Left,

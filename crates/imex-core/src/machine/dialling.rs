@@ -25,6 +25,13 @@ enum Pace {
     Authentication,
 }
 
+impl Pace {
+    /// After a failed authentication: whoever did not answer may do so at any time.
+    fn after(why: AuthFailure) -> Self {
+        if why.is_silence() { Pace::Doubling } else { Pace::Authentication }
+    }
+}
+
 impl Machine {
     /// Dials every node, this one first, then its successors: so that nodes that start together do not all fall upon
     /// node 0.
@@ -91,7 +98,8 @@ impl Machine {
                 let (cause, pace) = match stage {
                     Stage::Reaching => (Cause::Unreachable(Unreachable::TimedOut), Pace::Doubling),
                     Stage::Authenticating => {
-                        (Cause::Unauthenticated(AuthFailure::TimedOut), Pace::Authentication)
+                        let why = AuthFailure::TimedOut;
+                        (Cause::Unauthenticated(why), Pace::after(why))
                     }
                 };
                 self.fail(peer, cause, pace, now);
@@ -117,7 +125,7 @@ impl Machine {
             let (cause, pace) = match why {
                 DialFailure::NameUnknown => (Cause::NameUnknown, Pace::Doubling),
                 DialFailure::Unreachable(why) => (Cause::Unreachable(why), Pace::Doubling),
-                DialFailure::Unauthenticated(why) => (Cause::Unauthenticated(why), Pace::Authentication),
+                DialFailure::Unauthenticated(why) => (Cause::Unauthenticated(why), Pace::after(why)),
                 DialFailure::Violation(how) => (Cause::Violation(how), Pace::Doubling),
             };
             self.fail(peer, cause, pace, now);

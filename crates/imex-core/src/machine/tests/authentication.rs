@@ -69,6 +69,23 @@ fn an_interval_for_authentication_holds_whatever_failed_before() {
 }
 
 #[test]
+fn the_interval_for_authentication_is_for_refusals_alone() {
+    for why in AuthFailure::ALL {
+        let mut bench = BenchNode::with(|setup| {
+            setup.security = true;
+            setup.timing.auth_retry = Some(Duration::from_secs(20));
+        });
+        bench.put(Input::Start);
+        bench.put(Input::AuthServerReady);
+        bench.begin_authentication(1);
+        bench.fail_authentication(1, why);
+        bench.actions();
+        bench.pass(Duration::from_millis(50));
+        assert_eq!(bench.dials().contains(&1), why.is_silence(), "{why}");
+    }
+}
+
+#[test]
 fn authentication_has_a_deadline_of_its_own() {
     let mut bench = secure();
     bench.pass(Duration::from_millis(1_900));
