@@ -262,6 +262,7 @@ impl Driver {
             PeerEvent::AuthServerReady => self.machine.handle(Input::AuthServerReady, now),
             PeerEvent::GivenUp(given_up) => self.give_up(*given_up, now),
             PeerEvent::CredentialsRead(read) => self.take_credentials(*read, now),
+            PeerEvent::ServiceAsked(asked) => self.take_service(asked, now),
             PeerEvent::DialEnded { peer, attempt, end } => match end {
                 Ok(dialled) => self.take_answer(peer, attempt, *dialled, now),
                 Err(why) => {

@@ -132,6 +132,17 @@ impl Fence {
         }
     }
 
+    /// Has what this node shows made anew, as far as that is not in files of this daemon's own: those of TLS are read
+    /// apart. Where it cannot be had, everything stays as it is.
+    pub(crate) async fn reload(&self) -> Result<(), AuthError> {
+        match self {
+            Fence::Open | Fence::Tls(_) => Ok(()),
+            #[cfg(feature = "gssapi")]
+            Fence::Gss(gss) => gss.reload().await,
+            Fence::Munge(munge) => munge.check().await,
+        }
+    }
+
     /// Waits until authentication has failed for good, where that is to end the daemon; else for ever.
     pub(crate) async fn given_up(&self) -> GivenUp {
         match self {

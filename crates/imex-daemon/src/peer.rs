@@ -19,7 +19,7 @@ use imex_wire::{Dialled, Incoming, LinkReceiver};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use crate::clock::Clock;
-use crate::fence::{GivenUp, Reread};
+use crate::fence::{AuthError, GivenUp, Reread};
 use crate::stats::Counter;
 
 /// How many events may wait for the driver loop: a few messages per link of a rack, 100 bytes each. At the brim the
@@ -60,6 +60,8 @@ pub(crate) enum PeerEvent {
     GivenUp(Box<GivenUp>),
     /// The credentials were read anew, or not.
     CredentialsRead(Box<CredentialsRead>),
+    /// The service that makes this node's credentials was asked anew.
+    ServiceAsked(Result<(), AuthError>),
     /// A dial ended.
     DialEnded {
         /// Whom it was for.

@@ -39,6 +39,9 @@ pub enum AuthError {
     /// The peer's token is not good.
     #[error("accept the peer's token")]
     Token(#[source] GssError),
+    /// The peer's ticket has ended, if only by less than clocks may differ: there is no time left for a link.
+    #[error("accept the peer's ticket: it has expired")]
+    Spent,
     /// The peer's answer to the own token is not good, or says why the token was refused.
     #[error("take the peer for what it should be")]
     Answer(#[source] GssError),
@@ -109,13 +112,13 @@ impl AuthError {
     pub fn blame(&self) -> Blame {
         match self {
             AuthError::Ticket { source, .. } => match source.fault() {
-                Fault::KdcUnreachable | Fault::ClockSkew | Fault::NotYetValid => Blame::Kdc,
+                // Tickets that have expired are those of a cache that somebody else fills.
+                Fault::KdcUnreachable | Fault::ClockSkew | Fault::NotYetValid | Fault::Expired => Blame::Kdc,
                 Fault::ServiceUnknown | Fault::RealmUnknown => Blame::Peer,
                 Fault::NoKey
                 | Fault::NoCredential
                 | Fault::ClientUnknown
                 | Fault::WrongKey
-                | Fault::Expired
                 | Fault::Replay
                 | Fault::OutOfOrder
                 | Fault::BadToken
@@ -127,6 +130,7 @@ impl AuthError {
             AuthError::Key { .. } => Blame::Own,
             AuthError::Silent { .. } => Blame::Kdc,
             AuthError::Token(_)
+            | AuthError::Spent
             | AuthError::Answer(_)
             | AuthError::Refused(_)
             | AuthError::Principal(_)
@@ -145,9 +149,27 @@ impl AuthError {
             | AuthError::Token(source)
             | AuthError::Answer(source) => Some(source.fault()),
             AuthError::Silent { .. } => Some(Fault::KdcUnreachable),
+            AuthError::Spent => Some(Fault::Expired),
             AuthError::Refused(_) | AuthError::Principal(_) | AuthError::Frame(_) | AuthError::Broken(_) => {
                 None
             }
+        }
+    }
+
+    /// Whether an acceptor, which may be this machine, has no key for what it was shown.
+    pub(crate) fn is_about_a_key(&self) -> bool {
+        match self {
+            AuthError::Token(error) | AuthError::Answer(error) => {
+                matches!(error.fault(), Fault::NoKey | Fault::WrongKey)
+            }
+            AuthError::Ticket { .. }
+            | AuthError::Key { .. }
+            | AuthError::Silent { .. }
+            | AuthError::Spent
+            | AuthError::Refused(_)
+            | AuthError::Principal(_)
+            | AuthError::Frame(_)
+            | AuthError::Broken(_) => false,
         }
     }
 
@@ -165,7 +187,7 @@ impl AuthError {
             AuthError::Ticket { .. } | AuthError::Key { .. } | AuthError::Silent { .. } => {
                 self.fault().and_then(own_hint)
             }
-            AuthError::Token(_) | AuthError::Answer(_) => self.fault().and_then(peer_hint),
+            AuthError::Token(_) | AuthError::Spent | AuthError::Answer(_) => self.fault().and_then(peer_hint),
             AuthError::Frame(_) | AuthError::Refused(_) | AuthError::Broken(_) => None,
         }
     }

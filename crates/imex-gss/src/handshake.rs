@@ -8,7 +8,8 @@ use tokio::time::timeout;
 
 use crate::error::{AuthError, Blame, Refusal};
 use crate::frame::{self, FrameError, HEADER, Header, Kind, PREFACE};
-use crate::kerberos::{Begun, Kerberos, TurnedAway};
+use crate::kerberos::{Kerberos, Sender};
+use crate::keys::{Begun, TurnedAway};
 use crate::principal::Peer;
 use crate::stream::{GssStream, Role};
 
@@ -30,10 +31,20 @@ impl Kerberos {
         io.write_all(&first).await?;
         io.flush().await?;
         let (header, body) = read_frame(&mut io).await?;
-        let context = match header.kind {
-            Kind::Token => self.finish(begun, body).await?,
-            Kind::Refusal => return Err(self.refusal(begun, &body).await),
-            Kind::Record => return Err(FrameError::Unexpected { found: header.kind }.into()),
+        let answered = match header.kind {
+            Kind::Token => self.finish(begun, body).await,
+            Kind::Refusal => Err(self.refusal(begun, &body).await),
+            Kind::Record => Err(FrameError::Unexpected { found: header.kind }.into()),
+        };
+        let context = match answered {
+            Ok(context) => context,
+            Err(error) => {
+                if error.is_about_a_key() {
+                    // It may be the key of somebody else whose name the host was taken for.
+                    self.doubt(host).await;
+                }
+                return Err(error);
+            }
         };
         let peer = Peer::new(context.target(), context.source());
         self.judge(&peer, host).await?;
@@ -57,7 +68,7 @@ impl Kerberos {
         if header.kind != Kind::Token {
             return Err(FrameError::Unexpected { found: header.kind }.into());
         }
-        let context = match self.answer(token).await {
+        let context = match self.answer(token, Sender::Newcomer).await {
             Ok(accepted) => {
                 io.write_all(&framed(Kind::Token, &accepted.reply)?).await?;
                 io.flush().await?;

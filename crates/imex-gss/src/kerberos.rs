@@ -1,47 +1,43 @@
-//! The Kerberos library behind threads and deadlines.
+//! This machine's Kerberos: what is asked when, by whom, and what is not asked again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use imex_gssapi::{
-    Accepted, Context, Fault, GssError, Gssapi, Initiation, LoadError, Protection, Refused, Store, Usage,
-};
+use imex_gssapi::{Context, Fault, Gssapi, LoadError, Protection, Store};
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
+use crate::calls::{CALL_DEADLINE, Lane, Width, take};
 use crate::error::{AuthError, Blame};
-use crate::frame;
+use crate::keys::{Answered, Begun, Keys, NAME_INTERVAL, Own, TurnedAway, lock};
 use crate::principal::{Expected, Peer};
 
-/// How many calls that may wait for a KDC run at once. Each holds a thread until the library gives up, which takes it
-/// up to half a minute where a KDC is silent.
-const ASKING_CALLS: usize = 4;
+/// Calls for a ticket for this machine itself, and for what is needed before: one after the other, as all but the first
+/// find what that has got.
+const OWN_CALLS: Width = Width { places: 1, late: 3 };
 
-/// How many calls that take others' tokens run at once: they never wait behind those that ask a KDC, so that a KDC that
-/// is silent does not keep peers with tickets out.
-const ANSWERING_CALLS: usize = 2;
+/// Calls for tickets for peers, which may wait for a KDC; no more than one for each peer. A KDC answers one at a time, and
+/// MIT's lets five connections wait unless it is told otherwise: those of a rack that starts are more in any case, but each
+/// that waits in vain waits a second.
+const ASKING_CALLS: Width = Width { places: 2, late: 6 };
 
-/// How many calls that ask for the principal of a host run at once. They may ask a name server.
-const NAMING_CALLS: usize = 2;
+/// Calls that take the tokens of whoever comes. They only read and compute.
+const ANSWERING_CALLS: Width = Width { places: 2, late: 0 };
 
-/// How many calls that end a context begun by this side run at once. They only compute, and a renewal's must not wait
-/// behind strangers' tokens or a name server: the acceptor has gone over already.
-const FINISHING_CALLS: usize = 2;
+/// Calls that end or renew a context: they only read and compute too, and must not wait behind strangers' tokens.
+const RENEWING_CALLS: Width = Width { places: 2, late: 0 };
+
+/// Calls for the principal of a host, which may wait for a name server.
+const NAMING_CALLS: Width = Width { places: 2, late: 2 };
 
 /// How many threads of the runtime's blocking pool this crate takes at most.
-pub const BLOCKING_CALLS: usize = ASKING_CALLS + ANSWERING_CALLS + NAMING_CALLS + FINISHING_CALLS;
-
-/// How often a host's principal is asked for anew at most because somebody else came: often enough that a wrong answer of
-/// a name server keeps nobody out for long.
-const NAME_INTERVAL: Duration = Duration::from_secs(10);
-
-/// How long an authentication waits for one call of the library. A KDC answers within milliseconds. An
-/// authentication has 5 s from the core and takes three calls at most, so that what failed has a name. The call itself goes
-/// on, and its ticket is kept.
-pub const CALL_DEADLINE: Duration = Duration::from_millis(1500);
+pub const BLOCKING_CALLS: usize = OWN_CALLS.threads()
+    + ASKING_CALLS.threads()
+    + ANSWERING_CALLS.threads()
+    + RENEWING_CALLS.threads()
+    + NAMING_CALLS.threads();
 
 /// How often tickets are thrown away at most because a peer cannot read its one: often enough for whoever has just
 /// exported a key, seldom enough that somebody on the wire who refuses in the peers' stead costs the KDC little.
@@ -49,18 +45,6 @@ const DROP_INTERVAL: Duration = Duration::from_secs(15);
 
 /// A future of this crate, for those who keep one.
 pub(crate) type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-
-/// What became of an initiator's token.
-pub(crate) type Answered = Result<Accepted, TurnedAway>;
-
-/// An initiator's token was not accepted.
-#[derive(Debug)]
-pub(crate) struct TurnedAway {
-    /// Why.
-    pub(crate) error: AuthError,
-    /// What to tell the initiator.
-    pub(crate) reply: Option<Vec<u8>>,
-}
 
 /// What an authentication goes by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +57,7 @@ pub struct Settings {
     pub host: String,
     /// How long a context lives at most; `None` leaves it to the ticket.
     pub lifetime: Option<Duration>,
-    /// Time between two tries after this machine or the KDC failed.
+    /// Time between two tries after this machine's own key was refused, or a context could not be renewed.
     pub retry_interval: Duration,
     /// Where keys and tickets are.
     pub store: Store,
@@ -85,39 +69,22 @@ pub struct Kerberos(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    gssapi: Gssapi,
-    settings: Settings,
-    asking: Arc<Semaphore>,
-    answering: Arc<Semaphore>,
-    naming: Arc<Semaphore>,
-    finishing: Arc<Semaphore>,
-    /// The tickets in use; `None` where the environment names a cache, which is not this daemon's to empty.
-    tickets: Option<Mutex<Arc<Tickets>>>,
+    keys: Arc<Keys>,
+    own: Lane,
+    asking: Lane,
+    answering: Lane,
+    renewing: Lane,
+    naming: Lane,
+    /// Of each host.
+    turns: Mutex<BTreeMap<String, Arc<Semaphore>>>,
     memory: Mutex<Memory>,
-}
-
-/// A cache of tickets in this process's memory, away from those that a person got on this machine. It is emptied when
-/// nobody uses it any more: calls that are under way when new tickets are wanted may still use the old ones.
-#[derive(Debug)]
-struct Tickets {
-    gssapi: Gssapi,
-    name: String,
-}
-
-/// A context that waits for the acceptor's answer, and the tickets that it was begun with.
-#[derive(Debug)]
-pub(crate) struct Begun {
-    initiation: Initiation,
-    tickets: Option<Arc<Tickets>>,
-    /// Who is to answer.
-    target: String,
 }
 
 /// What is not asked for again.
 #[derive(Debug, Default)]
 struct Memory {
-    /// Until when nothing is tried, because it has just failed for a reason that all peers have in common.
-    failed: Option<(Instant, AuthError)>,
+    /// Until when this machine does not try to show itself, because the KDC, or its own key table, has just said no.
+    refused: Option<(Instant, AuthError)>,
     /// When tickets were last thrown away because a peer could not read one.
     dropped: Option<Instant>,
     /// Which principals of the node map have shown themselves since.
@@ -133,6 +100,15 @@ struct Asked {
     at: Instant,
 }
 
+/// Who sends a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// Whoever has connected.
+    Newcomer,
+    /// The peer of a link that stands.
+    Member,
+}
+
 /// Whether the library is there: asks nobody, and lets go of it again.
 pub fn find_library() -> Result<(), LoadError> {
     Gssapi::load().map(drop)
@@ -141,40 +117,41 @@ pub fn find_library() -> Result<(), LoadError> {
 impl Kerberos {
     /// Loads the library. Asks nobody yet.
     pub fn load(settings: Settings) -> Result<Self, LoadError> {
-        let gssapi = Gssapi::load()?;
-        let own = settings.store.ticket_cache.is_none();
-        let tickets = own.then(|| Mutex::new(Tickets::new(&gssapi)));
         Ok(Kerberos(Arc::new(Inner {
-            gssapi,
-            settings,
-            asking: Arc::new(Semaphore::new(ASKING_CALLS)),
-            answering: Arc::new(Semaphore::new(ANSWERING_CALLS)),
-            naming: Arc::new(Semaphore::new(NAMING_CALLS)),
-            finishing: Arc::new(Semaphore::new(FINISHING_CALLS)),
-            tickets,
+            keys: Arc::new(Keys::load(settings)?),
+            own: Lane::new(OWN_CALLS),
+            asking: Lane::new(ASKING_CALLS),
+            answering: Lane::new(ANSWERING_CALLS),
+            renewing: Lane::new(RENEWING_CALLS),
+            naming: Lane::new(NAMING_CALLS),
+            turns: Mutex::default(),
             memory: Mutex::default(),
         })))
     }
 
     /// What it goes by.
     pub fn settings(&self) -> &Settings {
-        &self.0.settings
-    }
-
-    /// Forgets tickets, failures and names, so that key tables are read and the KDC is asked anew.
-    pub fn forget(&self) {
-        *self.memory() = Memory::default();
-        self.0.renew_tickets();
+        self.0.keys.settings()
     }
 
     /// Looks whether this machine can show itself and see others, as both kinds of link need: the own key is there, and
     /// the KDC gives a ticket for it.
     pub async fn check(&self) -> Result<(), AuthError> {
-        let inner = Arc::clone(&self.0);
-        self.answer_call(move || inner.acceptor().map(drop)).await?;
-        let inner = Arc::clone(&self.0);
-        let checked = self.ask_call(move || inner.initiator(inner.tickets().as_deref()).map(drop)).await;
-        self.remember(checked)
+        let keys = self.keys();
+        self.0.naming.run(move || keys.acceptor().map(drop)).await?;
+        self.own().await.map(drop)
+    }
+
+    /// Reads the key tables and asks the KDC anew, and forgets what was known before. Where this machine could not show
+    /// itself or see others after that, everything stays as it is.
+    pub async fn reload(&self) -> Result<(), AuthError> {
+        let keys = self.keys();
+        let acceptor = self.0.naming.run(move || keys.acceptor_anew()).await?;
+        let keys = self.keys();
+        let own = self.0.own.run(move || keys.own_anew()).await?;
+        self.0.keys.take_over(acceptor, own);
+        *self.memory() = Memory::default();
+        Ok(())
     }
 
     /// Who the peer at a host of the node map must be.
@@ -206,8 +183,8 @@ impl Kerberos {
     }
 
     async fn ask_name(&self, host: &str) -> Result<Expected, AuthError> {
-        let (inner, name) = (Arc::clone(&self.0), host.to_owned());
-        let expected = run(&self.0.naming, move || inner.expected(&name)).await?;
+        let (keys, name) = (self.keys(), host.to_owned());
+        let expected = self.0.naming.run(move || keys.expected(&name)).await?;
         let known = Asked { expected: expected.clone(), at: Instant::now() };
         self.memory().expected.insert(host.to_owned(), known);
         Ok(expected)
@@ -216,42 +193,96 @@ impl Kerberos {
     /// Begins a context to the service on a host.
     pub(crate) fn begin(&self, host: &str) -> Pending<Result<(Begun, Vec<u8>), AuthError>> {
         let (this, host) = (self.clone(), host.to_owned());
-        Box::pin(async move {
-            if let Some((until, error)) = &this.memory().failed
-                && Instant::now() < *until
-            {
-                return Err(error.clone());
+        apart(async move {
+            let turn = take(&this.turn(&host)).await?;
+            let own = this.own().await?;
+            let expected = this.expected(&host).await?;
+            let keys = this.keys();
+            let call = move || {
+                let begun = keys.begin(own, &expected);
+                drop(turn);
+                begun
+            };
+            let begun = this.0.asking.run(call).await;
+            if begun.as_ref().is_err_and(|error| error.blame() == Blame::Peer) {
+                this.doubt(&host).await;
             }
-            let inner = Arc::clone(&this.0);
-            let begun = this.ask_call(move || inner.begin(&host)).await;
-            this.remember(begun)
+            begun
         })
+    }
+
+    /// A peer's turn: no second call asks the KDC for a ticket for it while one does.
+    fn turn(&self, host: &str) -> Arc<Semaphore> {
+        let mut turns = lock(&self.0.turns);
+        Arc::clone(turns.entry(host.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(1))))
+    }
+
+    /// What this machine shows itself with. That it was refused would only be repeated for every peer: for a while all go
+    /// by it. Everything else that may fail is one peer's affair, or heals by itself.
+    async fn own(&self) -> Result<Own, AuthError> {
+        if let Some((until, error)) = &self.memory().refused
+            && Instant::now() < *until
+        {
+            return Err(error.clone());
+        }
+        let keys = self.keys();
+        let own = self.0.own.run(move || keys.own()).await;
+        let refused = own.as_ref().err().filter(|error| error.blame() == Blame::Own);
+        let until = Instant::now() + self.settings().retry_interval;
+        self.memory().refused = refused.map(|error| (until, error.clone()));
+        own
+    }
+
+    /// A host's principal is unknown to the KDC, or its key to the host: the name server may have been wrong.
+    pub(crate) async fn doubt(&self, host: &str) {
+        if self.may_ask_again(host) {
+            // Without an answer, what was known stays.
+            let _ = self.ask_name(host).await;
+        }
     }
 
     /// Ends it with the acceptor's answer.
     pub(crate) fn finish(&self, begun: Begun, token: Vec<u8>) -> Pending<Result<Context, AuthError>> {
         let this = self.clone();
-        let Begun { initiation, tickets, target } = begun;
-        Box::pin(async move {
-            let call = move || {
-                let finished = initiation.finish(&token).map_err(AuthError::Answer);
-                drop(tickets);
-                finished
-            };
-            let finished = run(&this.0.finishing, call).await;
+        let target = begun.target.clone();
+        apart(async move {
+            let call = move || begun.finish(&token);
+            let finished = this.0.renewing.run(call).await;
             this.learn(target, &finished);
             finished
         })
     }
 
     /// Takes an initiator's token. A refusal comes with what to tell it.
-    pub(crate) fn answer(&self, token: Vec<u8>) -> Pending<Answered> {
+    pub(crate) fn answer(&self, token: Vec<u8>, from: Sender) -> Pending<Answered> {
         let this = self.clone();
-        Box::pin(async move {
-            let inner = Arc::clone(&this.0);
-            let answered = this.answer_call(move || Ok(inner.answer(&token))).await;
-            answered.unwrap_or_else(|error| Err(TurnedAway { error, reply: None }))
-        })
+        let answered = apart(async move {
+            let lane = match from {
+                Sender::Newcomer => &this.0.answering,
+                Sender::Member => &this.0.renewing,
+            };
+            let keys = this.keys();
+            let answered = lane.run(move || Ok(keys.answer(&token))).await;
+            let answered = answered.unwrap_or_else(|error| Err(TurnedAway { error, reply: None }));
+            if answered.as_ref().is_err_and(|refused| refused.error.is_about_a_key()) {
+                this.doubt_own_key();
+            }
+            Ok(answered)
+        });
+        Box::pin(async move { answered.await.unwrap_or_else(|error| Err(TurnedAway { error, reply: None })) })
+    }
+
+    /// A token is not for the key that this machine has. There may be another one now, or the name server may have been
+    /// wrong about this machine.
+    fn doubt_own_key(&self) {
+        if self.0.keys.may_look_again() {
+            let this = self.clone();
+            tokio::spawn(async move {
+                let keys = this.keys();
+                // What comes of it, whoever comes next is told.
+                let _ = this.0.naming.run(move || keys.look_again()).await;
+            });
+        }
     }
 
     /// A node of the map has shown itself, whichever side dialled. Only then is a later refusal of its ticket a reason to
@@ -283,29 +314,11 @@ impl Kerberos {
         }
         memory.dropped = Some(now);
         memory.met.clear();
-        self.0.renew_tickets();
+        self.0.keys.drop_tickets();
     }
 
-    async fn ask_call<T: Send + 'static>(
-        &self,
-        call: impl FnOnce() -> Result<T, AuthError> + Send + 'static,
-    ) -> Result<T, AuthError> {
-        run(&self.0.asking, call).await
-    }
-
-    async fn answer_call<T: Send + 'static>(
-        &self,
-        call: impl FnOnce() -> Result<T, AuthError> + Send + 'static,
-    ) -> Result<T, AuthError> {
-        run(&self.0.answering, call).await
-    }
-
-    /// A failure that is not the peer's would only be repeated for every other peer: they share it for a while.
-    fn remember<T>(&self, outcome: Result<T, AuthError>) -> Result<T, AuthError> {
-        let failed = outcome.as_ref().err().filter(|error| error.blame() != Blame::Peer);
-        let until = Instant::now() + self.0.settings.retry_interval;
-        self.memory().failed = failed.map(|error| (until, error.clone()));
-        outcome
+    fn keys(&self) -> Arc<Keys> {
+        Arc::clone(&self.0.keys)
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -313,109 +326,12 @@ impl Kerberos {
     }
 }
 
-/// Runs a call on a thread of its own, within the deadline. One that takes longer goes on and keeps its place, so that
-/// calls that nobody waits for do not pile up.
-async fn run<T: Send + 'static>(
-    places: &Arc<Semaphore>,
-    call: impl FnOnce() -> Result<T, AuthError> + Send + 'static,
-) -> Result<T, AuthError> {
-    let silent = || AuthError::Silent { after: CALL_DEADLINE };
-    let places = Arc::clone(places);
-    let called = timeout(CALL_DEADLINE, async move {
-        let place = places.acquire_owned().await.map_err(|_| silent())?;
-        let thread = tokio::task::spawn_blocking(move || {
-            let result = call();
-            drop(place);
-            result
-        });
-        // A call that panicked has given up its place, and no answer.
-        thread.await.map_err(|_| silent())?
-    });
-    called.await.unwrap_or_else(|_| Err(silent()))
-}
-
-/// What blocks.
-impl Inner {
-    fn begin(&self, host: &str) -> Result<(Begun, Vec<u8>), AuthError> {
-        let tickets = self.tickets();
-        let target = self.name(host);
-        let ticket = |source| AuthError::Ticket { target: target.clone(), source };
-        let credential = self.initiator(tickets.as_deref())?;
-        // Named with its realm: a KDC must not choose another one for it.
-        let own = credential.principal().map_err(ticket)?;
-        let expected = self.expected(host)?.principal(&own);
-        let name = self.gssapi.principal(&expected).map_err(ticket)?;
-        let protection = self.settings.protection;
-        let binding = frame::preface(protection);
-        let (initiation, token) =
-            self.gssapi.initiate(credential, name, protection, &binding).map_err(ticket)?;
-        Ok((Begun { initiation, tickets, target: expected }, token))
-    }
-
-    fn answer(&self, token: &[u8]) -> Answered {
-        let credential = self.acceptor().map_err(|error| TurnedAway { error, reply: None })?;
-        let protection = self.settings.protection;
-        let binding = frame::preface(protection);
-        let accepted = self.gssapi.accept(&credential, token, protection, &binding);
-        accepted.map_err(|Refused { error, reply }| TurnedAway { error: AuthError::Token(error), reply })
-    }
-
-    fn expected(&self, host: &str) -> Result<Expected, AuthError> {
-        let name = || self.gssapi.service(&self.settings.service, host)?.principal()?.text();
-        let failed = |source: GssError| AuthError::Ticket { target: self.name(host), source };
-        name().map(Expected::new).map_err(failed)
-    }
-
-    fn initiator(&self, tickets: Option<&Tickets>) -> Result<imex_gssapi::Credential, AuthError> {
-        let own = self.name(&self.settings.host);
-        let failed = |source| AuthError::Ticket { target: own.clone(), source };
-        let name = self.gssapi.service(&self.settings.service, &self.settings.host).map_err(failed)?;
-        let mut store = self.settings.store.clone();
-        if let Some(tickets) = tickets {
-            store.ticket_cache = Some(tickets.name.clone());
-        }
-        self.gssapi.acquire(&name, Usage::Initiate, &store).map_err(failed)
-    }
-
-    fn acceptor(&self) -> Result<imex_gssapi::Credential, AuthError> {
-        let own = self.name(&self.settings.host);
-        let failed = |source| AuthError::Key { name: own.clone(), source };
-        let name = self.gssapi.service(&self.settings.service, &self.settings.host).map_err(failed)?;
-        self.gssapi.acquire(&name, Usage::Accept, &self.settings.store).map_err(failed)
-    }
-
-    fn tickets(&self) -> Option<Arc<Tickets>> {
-        self.tickets.as_ref().map(|tickets| Arc::clone(&lock(tickets)))
-    }
-
-    /// From now on tickets are got anew.
-    fn renew_tickets(&self) {
-        if let Some(tickets) = &self.tickets {
-            *lock(tickets) = Tickets::new(&self.gssapi);
-        }
-    }
-
-    fn name(&self, host: &str) -> String {
-        format!("{}@{host}", self.settings.service)
-    }
-}
-
-impl Tickets {
-    fn new(gssapi: &Gssapi) -> Arc<Self> {
-        /// Counts the caches of this process, so that each has a name of its own.
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Tickets { gssapi: gssapi.clone(), name: format!("MEMORY:imexd-{number}") })
-    }
-}
-
-impl Drop for Tickets {
-    fn drop(&mut self) {
-        self.gssapi.destroy_cache(&self.name);
-    }
-}
-
-// Held only to copy or replace what is in it, never across a wait.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("no holder of the lock panics")
+/// Runs as a task of its own. A stream is polled only while somebody reads from it, and what a renewal holds, a place or a
+/// turn, others wait for.
+fn apart<T: Send + 'static>(
+    call: impl Future<Output = Result<T, AuthError>> + Send + 'static,
+) -> Pending<Result<T, AuthError>> {
+    let task = tokio::spawn(call);
+    // A task that panicked has no answer.
+    Box::pin(async move { task.await.unwrap_or(Err(AuthError::Silent { after: CALL_DEADLINE })) })
 }

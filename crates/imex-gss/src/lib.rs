@@ -11,17 +11,20 @@
 //!
 //! This crate knows nothing of node maps: which principal a peer must have, its caller says by naming the host.
 
+mod calls;
 mod error;
 pub mod frame;
 mod handshake;
 mod kerberos;
+mod keys;
 mod principal;
 mod records;
 mod renewal;
 pub mod stream;
 
+pub use calls::CALL_DEADLINE;
 pub use error::{AuthError, Blame, Refusal};
 pub use imex_gssapi::{Fault, GssError, LoadError, Protection, Store};
-pub use kerberos::{BLOCKING_CALLS, CALL_DEADLINE, Kerberos, Settings, find_library};
+pub use kerberos::{BLOCKING_CALLS, Kerberos, Settings, find_library};
 pub use principal::{Expected, Peer, PrincipalError};
 pub use stream::GssStream;

@@ -7,7 +7,8 @@ use imex_gssapi::Context;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error::AuthError;
-use crate::kerberos::{Answered, Begun, Pending};
+use crate::kerberos::Pending;
+use crate::keys::{Answered, Begun};
 
 /// The least time between two renewals of one stream, so that a lifetime of a second is no busy loop.
 const LEAST: Duration = Duration::from_millis(250);
@@ -59,9 +60,10 @@ impl Renewal {
         Renewal::Idle(Some(alarm(wait)))
     }
 
-    /// Tries again: soon, but neither at once nor later than the operator wants.
-    pub(crate) fn again(retry_interval: Duration) -> Self {
-        Renewal::after(retry_interval.max(LEAST))
+    /// Tries again: when the operator wants, or sooner, so that of what is `left` of the context there is time for more.
+    pub(crate) fn again(retry_interval: Duration, left: Option<Duration>) -> Self {
+        let soon = left.map_or(retry_interval, |left| retry_interval.min(left / 3));
+        Renewal::after(soon.max(LEAST))
     }
 }
 

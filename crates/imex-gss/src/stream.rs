@@ -28,7 +28,8 @@ use tokio::time::{Instant, Sleep};
 
 use crate::error::{AuthError, Refusal};
 use crate::frame::{FrameError, HEADER, Header, Kind, MAX_RECORD, Purpose};
-use crate::kerberos::{Answered, Begun, Kerberos, TurnedAway};
+use crate::kerberos::{Kerberos, Sender};
+use crate::keys::{Answered, Begun, TurnedAway};
 use crate::principal::Peer;
 use crate::records::Records;
 use crate::renewal::{ANSWER_DEADLINE, Plan, Renewal, TOO_OFTEN, alarm};
@@ -256,8 +257,9 @@ impl<I> GssStream<I> {
             );
         }
         self.failing = true;
+        let left = self.end.as_ref().map(|end| end.deadline().saturating_duration_since(Instant::now()));
         self.renewal = match self.role {
-            Role::Initiator { .. } => Renewal::again(self.kerberos.settings().retry_interval),
+            Role::Initiator { .. } => Renewal::again(self.kerberos.settings().retry_interval, left),
             Role::Acceptor => Renewal::Idle(None),
         };
     }
@@ -276,7 +278,7 @@ impl<I> GssStream<I> {
                     return Err(StreamError::TooOften);
                 }
                 self.renewed = Instant::now();
-                self.renewal = Renewal::Answering(self.kerberos.answer(payload));
+                self.renewal = Renewal::Answering(self.kerberos.answer(payload, Sender::Member));
             }
             Purpose::Renewed | Purpose::NotRenewed => {
                 let asked = std::mem::replace(&mut self.renewal, Renewal::Idle(None));

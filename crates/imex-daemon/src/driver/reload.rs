@@ -15,6 +15,9 @@
 //! again that something changed costs the others six small files every time, and no link.
 //!
 //! The files are read by one thread at a time, so that what was read last is what is used.
+//!
+//! Kerberos and MUNGE have no files of the daemon's own, and nobody is told: the KDC or munged is asked anew first, and
+//! the nodes are dialled only if it answers. Links that were made stand without it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +28,7 @@ use imex_tls::Finding;
 
 use super::Driver;
 use crate::clock::WallTime;
-use crate::fence::{Fence, News, Reread, TlsFence};
+use crate::fence::{AuthError, Fence, News, Reread, TlsFence};
 use crate::peer::{AskedBy, CredentialsRead, Outlet, PeerEvent};
 use crate::signals::{REDIAL_INTERVAL, Throttle};
 
@@ -49,7 +52,7 @@ pub(super) struct Reload {
     judge_at: Option<Moment>,
 }
 
-/// Whether a thread reads the credentials.
+/// Whether the credentials are read, or a service is asked for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
     No,
@@ -105,6 +108,16 @@ impl Reload {
         self.reading == Reading::No && self.member.take(now)
     }
 
+    /// Asks the service that makes this node's credentials.
+    fn ask_service(&mut self, outlet: Outlet) {
+        self.reading = Reading::UnderWay;
+        let fence = self.fence.clone();
+        tokio::spawn(async move {
+            let asked = fence.reload().await;
+            outlet.put(PeerEvent::ServiceAsked(asked)).await;
+        });
+    }
+
     /// Reads and judges in a thread that may wait for a disk.
     fn read(&mut self, tls: Arc<TlsFence>, asked_by: AskedBy, outlet: Outlet) {
         self.reading = Reading::UnderWay;
@@ -126,11 +139,8 @@ impl Driver {
                 Fence::Open => self.dial_anew(now),
                 Fence::Tls(tls) => self.reload.read(tls, AskedBy::Operator, self.outlet.clone()),
                 #[cfg(feature = "gssapi")]
-                Fence::Gss(gss) => {
-                    gss.forget();
-                    self.dial_anew(now);
-                }
-                Fence::Munge(_) => self.dial_anew(now),
+                Fence::Gss(_) => self.reload.ask_service(self.outlet.clone()),
+                Fence::Munge(_) => self.reload.ask_service(self.outlet.clone()),
             }
         }
         if self.reload.member_is_due(now) {
@@ -191,6 +201,17 @@ impl Driver {
             self.machine.handle(Input::TellReload, now);
         }
         self.reload.dial_at = Some(self.reload.dial_at.unwrap_or(now + HEAD_START));
+    }
+
+    /// Takes over what the service that makes this node's credentials said.
+    pub(super) fn take_service(&mut self, asked: Result<(), AuthError>, now: Moment) {
+        self.reload.reading = Reading::No;
+        match asked {
+            Ok(()) => self.dial_anew(now),
+            Err(error) => {
+                tracing::error!(%error, "No new credentials are to be had; those in use stay, and nothing else changes");
+            }
+        }
     }
 
     /// Sets security up beside the loop, and then waits for it to fail for good.

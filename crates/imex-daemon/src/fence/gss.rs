@@ -103,9 +103,9 @@ impl GssFence {
         }
     }
 
-    /// Tickets, names and failures are asked for anew.
-    pub(crate) fn forget(&self) {
-        self.kerberos.forget();
+    /// Has the key tables read and tickets got anew; what was known before stays where that comes to nothing.
+    pub(super) async fn reload(&self) -> Result<(), AuthError> {
+        self.kerberos.reload().await.map_err(|error| AuthError::from(&error))
     }
 
     /// Secures a connection that this daemon made.
@@ -200,12 +200,16 @@ impl From<&imex_gss::AuthError> for AuthError {
 
 /// A failure as the core knows it.
 fn failure(error: &imex_gss::AuthError) -> AuthFailure {
-    use imex_gss::AuthError::{Answer, Broken, Frame, Key, Principal, Refused, Silent, Ticket, Token};
+    use imex_gss::AuthError::{Answer, Broken, Frame, Key, Principal, Refused, Silent, Spent, Ticket, Token};
     match error {
         Ticket { .. } | Key { .. } | Silent { .. } if error.fault() == Some(Fault::ClockSkew) => {
             AuthFailure::ClockSkew
         }
+        Ticket { .. } | Key { .. } | Silent { .. } if error.fault() == Some(Fault::KdcUnreachable) => {
+            AuthFailure::Unanswered
+        }
         Ticket { .. } | Key { .. } | Silent { .. } => AuthFailure::NoneOfOurs,
+        Spent => AuthFailure::Expired,
         Token(_) => of_token(error.fault()),
         // The acceptor says in Kerberos's words what it did not like about this node's credential.
         Answer(_) if error.fault() == Some(Fault::ClockSkew) => AuthFailure::ClockSkew,

@@ -96,6 +96,11 @@ impl MungeFence {
         }
     }
 
+    /// Looks whether munged answers, as this node needs it to for every link that is made anew.
+    pub(super) async fn check(&self) -> Result<(), AuthError> {
+        Ok(self.try_munged().await?)
+    }
+
     async fn try_munged(&self) -> Result<(), MungeError> {
         let credential = self.munge.encode(b"imexd tries its munged".to_vec(), self.uid).await?;
         self.munge.decode(credential).await.map(drop)
@@ -197,7 +202,8 @@ impl MungeSession {
 impl From<MungeError> for AuthError {
     fn from(error: MungeError) -> Self {
         let failure = match error.fault() {
-            Fault::NotRunning | Fault::Other => AuthFailure::NoneOfOurs,
+            Fault::NotRunning => AuthFailure::Unanswered,
+            Fault::Other => AuthFailure::NoneOfOurs,
             Fault::Invalid => AuthFailure::OtherAuthority,
             Fault::Malformed => AuthFailure::Invalid,
             Fault::Expired => AuthFailure::Expired,

@@ -12,7 +12,8 @@ pub(crate) struct Told(Mutex<BTreeMap<Option<NodeId>, AuthFailure>>);
 impl Told {
     /// Whether this failure is for another reason than the last one that was told.
     pub(crate) fn is_news(&self, peer: NodeId, failure: AuthFailure) -> bool {
-        let about = (failure != AuthFailure::NoneOfOurs).then_some(peer);
+        let own = matches!(failure, AuthFailure::NoneOfOurs | AuthFailure::Unanswered);
+        let about = (!own).then_some(peer);
         self.lock().insert(about, failure) != Some(failure)
     }
 

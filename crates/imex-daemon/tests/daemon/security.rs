@@ -14,10 +14,13 @@ mod none;
 mod on_the_wire;
 mod tls;
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use imex_core::{DomainState, NodeState};
 use nix::sys::signal::Signal;
 
-use crate::support::{Node, Rack, eventually};
+use crate::support::{Node, PORT, Rack, eventually};
 
 /// How many daemons.
 pub(crate) const NODES: usize = 8;
@@ -69,6 +72,9 @@ pub(crate) enum Outcome {
     Mute(&'static str),
     /// Nothing changes; the node's log has this text.
     Unchanged(&'static str),
+    /// A reload cannot see it, because it is in what is read at the start alone: every link of the node is made anew, and
+    /// all stay connected.
+    Unseen,
 }
 
 /// Plays every fault of a mode in every phase.
@@ -92,6 +98,9 @@ pub(crate) fn prove(mode: &Mode) {
     }
     proof.await_cells(Some(&node), &|_, _| "C");
 }
+
+/// What a node says that dials everybody because of SIGUSR1.
+const DIALS: &str = "Dialling every node anew";
 
 struct Proof<'a> {
     rack: &'a Rack,
@@ -180,6 +189,7 @@ impl Proof<'_> {
                 self.await_cells(Some(&node), &|_, _| "C");
                 node.await_log(text);
             }
+            Outcome::Unseen => panic!("whatever is read at the start is seen then: {name}"),
         }
     }
 
@@ -189,10 +199,25 @@ impl Proof<'_> {
             match outcome {
                 Outcome::Unchanged(text) => {
                     node.expect_error(text);
-                    node.expect_error("The new credentials cannot be used");
+                    node.expect_error("those in use stay, and nothing else changes");
                     node.signal(Signal::SIGUSR1);
-                    node.await_log(text);
+                    node.await_log("those in use stay, and nothing else changes");
+                    self.await_told(fault.name, text, &node);
                     self.await_cells(Some(&node), &|_, _| "C");
+                    assert!(!node.log().contains(DIALS), "{}: {}", fault.name, node.log());
+                }
+                Outcome::Unseen => {
+                    let before = connections(self.rack.address(FAULTY));
+                    assert_eq!(before.len(), NODES, "{}", fault.name);
+                    node.signal(Signal::SIGUSR1);
+                    node.await_log(DIALS);
+                    let anew = || {
+                        let now = connections(self.rack.address(FAULTY));
+                        now.len() == NODES && now.is_disjoint(&before)
+                    };
+                    assert!(eventually(anew), "{}: {}", fault.name, node.log());
+                    self.await_cells(Some(&node), &|_, _| "C");
+                    assert!(!node.log().contains("Connection lost"), "{}: {}", fault.name, node.log());
                 }
                 Outcome::Alone(text) => {
                     node.signal(Signal::SIGUSR1);
@@ -241,6 +266,23 @@ impl Proof<'_> {
             assert_eq!(node.status().map(|status| status.state), Some(NodeState::Ready));
         }
     }
+}
+
+/// The ports of the connections that a node has made to others and to itself, as the kernel lists them.
+fn connections(from: IpAddr) -> BTreeSet<u16> {
+    /// `TCP_ESTABLISHED`, as in proc_net_tcp.txt.
+    const ESTABLISHED: &str = "01";
+    let IpAddr::V4(from) = from else { panic!("{from} is no address of a rack") };
+    let from = format!("{:08X}", u32::from_ne_bytes(from.octets()));
+    let list = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let port = |port: &str| u16::from_str_radix(port, 16).unwrap();
+    let made = |line: &str| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let (near, far) = (words[1].split_once(':')?, words[2].split_once(':')?);
+        let made = near.0 == from && port(far.1) == PORT && words[3] == ESTABLISHED;
+        made.then(|| port(near.1))
+    };
+    list.lines().skip(1).filter_map(made).collect()
 }
 
 fn row(node: &Node) -> String {

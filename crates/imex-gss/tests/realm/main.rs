@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
+mod asking;
 mod failing;
 mod hostile;
 mod renewing;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use imex_gss::{Fault, Protection, Settings, Store};
+use imex_gss::{AuthError, Fault, Protection, Settings, Store};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::story::{echo, failure, host, link, load, meet, tell};
@@ -61,15 +61,19 @@ fn what_is_private_cannot_be_read_on_the_wire_and_what_is_only_intact_can() {
 }
 
 #[test]
-fn a_node_that_is_told_to_forget_asks_the_kdc_again_and_keeps_nothing_of_before() {
+fn a_node_that_is_told_to_reload_asks_the_kdc_again_and_keeps_nothing_of_before() {
     tell(LONG, |mut realm| async move {
         // The first cache of this process is number 0.
         let (two, three) = (load(realm.node(2)), load(realm.node(3)));
         link(&two, &three).await;
         realm.kdc.stop();
-        // With the tickets that it has, no KDC is needed.
+        // With the tickets that it has no KDC is needed, and they stay where there is none to give others.
         link(&two, &three).await;
-        two.forget();
+        assert_eq!(two.reload().await.unwrap_err().fault(), Some(Fault::KdcUnreachable));
+        link(&two, &three).await;
+        realm.kdc.start().unwrap();
+        two.reload().await.unwrap();
+        realm.kdc.stop();
         let (near, _) = meet(&two, &three).await;
         assert_eq!(failure(near).fault(), Some(Fault::KdcUnreachable));
         // The cache of before is gone: whoever names it finds no ticket in it.
@@ -78,5 +82,21 @@ fn a_node_that_is_told_to_forget_asks_the_kdc_again_and_keeps_nothing_of_before(
         let store = Store { ticket_cache: cache, client_key_table: nothing, ..realm.node(2).store };
         let (near, _) = meet(&load(Settings { store, ..realm.node(2) }), &three).await;
         assert!(matches!(failure(near).fault(), Some(Fault::NoCredential | Fault::NoKey)));
+    });
+}
+
+#[test]
+fn a_reload_without_the_key_changes_nothing() {
+    tell(LONG, |realm| async move {
+        let (two, three) = (load(realm.node(2)), load(realm.node(3)));
+        link(&two, &three).await;
+        let table = realm.node(2).store.key_table.unwrap();
+        std::fs::rename(&table, realm.path("kept")).unwrap();
+        assert!(matches!(two.reload().await, Err(AuthError::Key { .. })));
+        link(&two, &three).await;
+        std::fs::rename(realm.path("kept"), &table).unwrap();
+        two.reload().await.unwrap();
+        link(&two, &three).await;
+        link(&three, &two).await;
     });
 }

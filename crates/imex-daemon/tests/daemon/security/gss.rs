@@ -8,6 +8,9 @@ use super::{FAULTY, Fault, Mode, NODES, Outcome, Phase, prove};
 use crate::support::Rack;
 use crate::support::realm::{LONG, Realm, key_table, set_clock};
 
+/// What the library says of a key table without the key that it looks for.
+const NO_KEY: &str = "No key table entry found matching";
+
 /// A good one, whose key the faulty one takes.
 const OTHER: usize = 5;
 
@@ -48,8 +51,9 @@ fn good(realm: &Rc<Realm>, mode: &'static str) -> Box<dyn Fn(&Rack)> {
     })
 }
 
-fn both(outcome: Outcome) -> Vec<(Phase, Outcome)> {
-    vec![(Phase::Start, outcome), (Phase::Running, outcome)]
+/// The same at the start and later, and what a reload makes of it.
+fn always(outcome: Outcome, reloaded: Outcome) -> Vec<(Phase, Outcome)> {
+    vec![(Phase::Start, outcome), (Phase::Running, outcome), (Phase::Reload, reloaded)]
 }
 
 /// What the node can know by itself: it authenticates nobody, itself included, until it is mended.
@@ -59,12 +63,15 @@ fn faults_of_keys(realm: &Rc<Realm>) -> Vec<Fault> {
         Fault {
             name: "no key table",
             make: Box::new(|rack| fs::remove_file(key_table(rack, FAULTY)).unwrap()),
-            outcomes: both(Outcome::Nobody("find the key of host@")),
+            outcomes: always(
+                Outcome::Nobody("find the key of host@"),
+                Outcome::Unchanged("find the key of host@"),
+            ),
         },
         Fault {
             name: "the key of somebody else",
             make: Box::new(move |rack| keep(&other, &key_table(rack, FAULTY))),
-            outcomes: both(Outcome::Nobody("No key table entry found matching")),
+            outcomes: always(Outcome::Nobody(NO_KEY), Outcome::Unchanged(NO_KEY)),
         },
     ]
 }
@@ -80,7 +87,7 @@ fn faults_of_tickets(realm: &Rc<Realm>) -> Vec<Fault> {
                 expired.have_tickets_alone(rack, FAULTY, &[], Some(1));
                 std::thread::sleep(std::time::Duration::from_millis(2100));
             }),
-            outcomes: both(Outcome::Mute("The referenced credential has expired")),
+            outcomes: always(Outcome::Mute("The referenced credential has expired"), Outcome::Unseen),
         },
         Fault {
             name: "a clock that is ten minutes wrong",
@@ -89,7 +96,7 @@ fn faults_of_tickets(realm: &Rc<Realm>) -> Vec<Fault> {
                 let cache = skewed.have_tickets_alone(rack, FAULTY, &nodes, None);
                 set_clock(&cache, 600);
             }),
-            outcomes: both(Outcome::Mute("its clock and this node's differ too much")),
+            outcomes: always(Outcome::Mute("its clock and this node's differ too much"), Outcome::Unseen),
         },
     ]
 }
@@ -109,7 +116,10 @@ fn faults_of_two(realm: &Rc<Realm>) -> Vec<Fault> {
                 fs::copy(table, key_table(rack, FAULTY)).unwrap();
                 other.admit(rack, FAULTY);
             }),
-            outcomes: both(Outcome::Alone("not found in Kerberos database")),
+            outcomes: always(
+                Outcome::Alone("not found in Kerberos database"),
+                Outcome::Unchanged("Keytab contains no suitable keys"),
+            ),
         },
         Fault {
             name: "a principal that only the node itself expects",
@@ -117,7 +127,8 @@ fn faults_of_two(realm: &Rc<Realm>) -> Vec<Fault> {
                 fs::copy(&elsewhere, key_table(rack, FAULTY)).unwrap();
                 rack.set(FAULTY, "IMEX_SECURITY_TARGET_OVERRIDE", "imex.example");
             }),
-            outcomes: both(Outcome::Alone(refused)),
+            // The name in the configuration is as it was.
+            outcomes: always(Outcome::Alone(refused), Outcome::Unchanged(NO_KEY)),
         },
         Fault {
             name: "the name and the key of another node",
@@ -125,7 +136,10 @@ fn faults_of_two(realm: &Rc<Realm>) -> Vec<Fault> {
                 keep(&key_table(rack, OTHER), &key_table(rack, FAULTY));
                 rack.set(FAULTY, "IMEX_SECURITY_TARGET_OVERRIDE", rack.address(OTHER));
             }),
-            outcomes: both(Outcome::Alone("its credential is not for its entry in the node map")),
+            outcomes: always(
+                Outcome::Alone("its credential is not for its entry in the node map"),
+                Outcome::Unchanged(NO_KEY),
+            ),
         },
         Fault {
             name: "a new key for the node, which all go over to",
@@ -136,7 +150,10 @@ fn faults_of_two(realm: &Rc<Realm>) -> Vec<Fault> {
                 replaced.kdc.administer(&commands).unwrap();
                 keep(&table, &replaced.path("kept.keytab"));
             }),
-            outcomes: vec![(Phase::Running, Outcome::Unchanged("Connection established to node 0"))],
+            outcomes: vec![
+                (Phase::Running, Outcome::Unchanged("Connection established to node 0")),
+                (Phase::Reload, Outcome::Unseen),
+            ],
         },
     ]
 }
@@ -153,12 +170,12 @@ fn faults_of_kind() -> Vec<Fault> {
                     if rack.get(FAULTY, "IMEX_AUTH_ENCRYPTION_MODE") == only { encrypt } else { only };
                 rack.set(FAULTY, "IMEX_AUTH_ENCRYPTION_MODE", other);
             }),
-            outcomes: both(Outcome::Alone(other_kind)),
+            outcomes: always(Outcome::Alone(other_kind), Outcome::Unseen),
         },
         Fault {
             name: "no security where all others have it",
             make: Box::new(|rack| rack.set(FAULTY, "IMEX_ENABLE_AUTH_ENCRYPTION", 0)),
-            outcomes: both(Outcome::Alone(other_kind)),
+            outcomes: always(Outcome::Alone(other_kind), Outcome::Unseen),
         },
     ]
 }

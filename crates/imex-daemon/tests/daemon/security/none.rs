@@ -15,12 +15,14 @@ fn good(rack: &Rack) {
 }
 
 fn faults() -> Vec<Fault> {
-    let both = |outcome| vec![(Phase::Start, outcome), (Phase::Running, outcome)];
+    // All of it is read at the start alone.
+    let outcomes =
+        |outcome| vec![(Phase::Start, outcome), (Phase::Running, outcome), (Phase::Reload, Outcome::Unseen)];
     vec![
         Fault {
             name: "token of another domain",
             make: Box::new(|rack| rack.set(FAULTY, "OPENIMEX_DOMAIN_TOKEN", "job-7")),
-            outcomes: both(Outcome::Alone("its address belongs to another domain")),
+            outcomes: outcomes(Outcome::Alone("its address belongs to another domain")),
         },
         Fault {
             name: "security that nobody else has",
@@ -28,13 +30,13 @@ fn faults() -> Vec<Fault> {
                 rack.set(FAULTY, "IMEX_ENABLE_AUTH_ENCRYPTION", 1);
                 rack.set(FAULTY, "IMEX_AUTH_SOURCE", "");
             }),
-            outcomes: both(Outcome::Refused("IMEX_AUTH_SOURCE: value is empty, but security is on")),
+            outcomes: outcomes(Outcome::Refused("IMEX_AUTH_SOURCE: value is empty, but security is on")),
         },
         // Last, because a refusal stays on show while its node is down for repair.
         Fault {
             name: "another node map",
             make: Box::new(|rack| rack.write_nodes(FAULTY, map(rack, [0, 1, 2, 3, 4, 5, 7, 6]))),
-            outcomes: both(Outcome::Mismatch("Node configuration mapping mismatch")),
+            outcomes: outcomes(Outcome::Mismatch("Node configuration mapping mismatch")),
         },
     ]
 }

@@ -88,7 +88,9 @@ fn own(name: &'static str, told: &'static str, make: impl Fn(&Rack) + 'static) -
 
 /// What only shows when two nodes meet.
 fn faults_of_two(site: &Arc<Authority>) -> Vec<Fault> {
-    let both = |outcome| vec![(Phase::Start, outcome), (Phase::Running, outcome)];
+    let always = |outcome, reloaded| {
+        vec![(Phase::Start, outcome), (Phase::Running, outcome), (Phase::Reload, reloaded)]
+    };
     let other_site = "its credential comes from an authority that is not trusted here";
     let stranger = Authority::new("strangers");
     vec![
@@ -110,17 +112,24 @@ fn faults_of_two(site: &Arc<Authority>) -> Vec<Fault> {
                     rack.secure(FAULTY, &site, &Terms::good("imex.example"));
                 }
             }),
-            outcomes: both(Outcome::Alone("its credential is not for its entry in the node map")),
+            // The name in the configuration is as it was.
+            outcomes: always(
+                Outcome::Alone("its credential is not for its entry in the node map"),
+                Outcome::Unchanged("is good for imex.example, not for"),
+            ),
         },
         Fault {
             name: "no security where all others have it",
             make: Box::new(|rack| rack.set(FAULTY, "IMEX_ENABLE_AUTH_ENCRYPTION", 0)),
-            outcomes: both(Outcome::Alone("it speaks another kind of security, or none")),
+            outcomes: always(Outcome::Alone("it speaks another kind of security, or none"), Outcome::Unseen),
         },
         Fault {
             name: "nothing wrong",
             make: Box::new(|_| {}),
-            outcomes: vec![(Phase::Running, Outcome::Unchanged("Connection established to node 0"))],
+            outcomes: vec![
+                (Phase::Running, Outcome::Unchanged("Connection established to node 0")),
+                (Phase::Reload, Outcome::Unseen),
+            ],
         },
     ]
 }

@@ -132,6 +132,13 @@ impl Cell {
         }
     }
 
+    /// Ends the munged, and starts it with this key.
+    pub(crate) fn restart_with(&mut self, key: &str) {
+        self.munged.stop();
+        self.munged = Munged::create(self.folder.path(), key).unwrap();
+        self.munged.start().unwrap();
+    }
+
     /// A path in its folder, which other users can reach.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
