@@ -59,8 +59,13 @@ impl FileError {
     }
 }
 
-/// Reads at most `max` bytes and one more, so that the parser sees that there are too many.
-pub(crate) fn read(path: &Path, max: usize) -> Result<Vec<u8>, FileError> {
+/// Reads a regular file: at most `max` bytes and one more, so that the parser sees that there are too many. Never waits for a
+/// pipe's writer.
+///
+/// # Errors
+///
+/// What lies there instead, or what the system says.
+pub fn read(path: &Path, max: usize) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     let (file, _) = open(path)?;
     file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(FileError::of)?;

@@ -28,7 +28,8 @@ pub struct ReplaceError {
 
 /// Writes a file anew: into a new file in the same directory, which is synced and then renamed.
 ///
-/// Mode and owner of the old file are kept, and a symbolic link stays one: the file it leads to is replaced.
+/// Mode and owner of the old file are kept, and a symbolic link stays one: the file it leads to is replaced. Nothing but a
+/// regular file is: a device or a pipe, which a new file would put an end to, is refused.
 pub fn replace(path: &Path, contents: &[u8]) -> Result<(), ReplaceError> {
     let target = match path.canonicalize() {
         Ok(target) => target,
@@ -40,6 +41,10 @@ pub fn replace(path: &Path, contents: &[u8]) -> Result<(), ReplaceError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(failure(path, "looking at it")(error)),
     };
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        let other = io::Error::other("what lies there is not a regular file");
+        return Err(failure(path, "judging what it replaces")(other));
+    }
     let (mut file, temporary) = create_beside(&target).map_err(failure(path, "creating a file beside it"))?;
     let renamed = fill(&mut file, old.as_ref(), contents)
         .map_err(failure(path, "writing a file beside it"))
@@ -150,12 +155,17 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_not_replaced_and_nothing_is_left_behind() {
+    fn only_a_regular_file_is_replaced_and_nothing_is_left_behind() {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("config.cfg");
-        fs::create_dir(&path).unwrap();
-        let error = replace(&path, b"new").unwrap_err();
-        assert_eq!(error.step, "renaming a file to it");
-        assert_eq!(names(directory.path()), ["config.cfg"]);
+        let (folder, pipe) = (directory.path().join("a"), directory.path().join("b"));
+        fs::create_dir(&folder).unwrap();
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        symlink(&pipe, directory.path().join("c")).unwrap();
+        for path in [&folder, &pipe, &directory.path().join("c"), Path::new("/dev/null")] {
+            let error = replace(path, b"new").unwrap_err();
+            assert_eq!(error.step, "judging what it replaces");
+        }
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        assert_eq!(names(directory.path()), ["a", "b", "c"]);
     }
 }

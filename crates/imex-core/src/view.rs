@@ -27,6 +27,12 @@ pub struct DomainTable {
     pub state: DomainState,
 }
 
+impl DomainTable {
+    /// The largest domain, in nodes, of which a table is made: it has as many cells as the square. Seven times the largest
+    /// NVLink domain; its table takes about 100 MB, that of the longest map 200 GB.
+    pub const MOST_NODES: usize = 1_024;
+}
+
 /// One node of a [`DomainTable`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeRow {

@@ -3,11 +3,11 @@
 use std::io;
 
 use imex_config::{ClientError as SettingsError, chain};
+use imex_core::DomainTable;
 use imex_wire::{ClientError, Endpoint};
 use thiserror::Error;
 
 use crate::args;
-use crate::commands::domain::LARGEST_TABLE;
 use crate::exit::Exit;
 
 /// Why what was asked for could not be printed.
@@ -17,7 +17,10 @@ pub enum Failure {
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The node map is longer than any whose table could be shown.
-    #[error("failed to make a table: the node map has {nodes} entries, at most {LARGEST_TABLE} are shown")]
+    #[error(
+        "failed to make a table: the node map has {nodes} entries, at most {} are shown",
+        DomainTable::MOST_NODES
+    )]
     TooLarge {
         /// How many nodes it has.
         nodes: usize,

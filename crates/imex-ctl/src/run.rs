@@ -6,13 +6,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use imex_config::{DEFAULT_CONFIG, ThisMachine, load_client, load_client_security};
-use imex_core::NodeState;
+use imex_core::{DomainTable, NodeState};
 use imex_wire::{ClientError, Endpoint};
 use tokio::time::{Instant, timeout_at};
 
 use crate::args::{self, Format, Layout, NoRequest, Request, Verb, Whom};
 use crate::commands::DEADLINE;
-use crate::commands::domain::{LARGEST_TABLE, domain};
+use crate::commands::domain::domain;
 use crate::commands::monitor::Monitor;
 use crate::commands::state::state;
 use crate::commands::subscribe::StateChanges;
@@ -72,7 +72,9 @@ fn sources(whom: &Whom) -> Result<Sources, Failure> {
 fn fits(sources: &Sources, verb: Verb) -> Result<(), Failure> {
     let nodes = sources.nodes.as_ref().map_or(0, |nodes| nodes.map.len());
     match verb {
-        Verb::Domain(_) | Verb::Monitor(_) if nodes > LARGEST_TABLE => Err(Failure::TooLarge { nodes }),
+        Verb::Domain(_) | Verb::Monitor(_) if nodes > DomainTable::MOST_NODES => {
+            Err(Failure::TooLarge { nodes })
+        }
         Verb::Domain(_) | Verb::Monitor(_) | Verb::State | Verb::Subscribe { .. } => Ok(()),
     }
 }

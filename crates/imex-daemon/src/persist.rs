@@ -7,16 +7,17 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use imex_config::file::{self, FileError};
 use imex_config::replace::{ReplaceError, replace};
 use imex_core::{NodeId, NodeMap};
 use thiserror::Error;
 
 /// The largest persist file that can be: a full map of entries of the greatest length. What is larger is not ours.
-const MAX_BYTES: u64 = (NodeMap::MAX_ENTRIES * (NodeMap::MAX_ENTRY_BYTES + 16)) as u64;
+const MAX_BYTES: usize = NodeMap::MAX_ENTRIES * (NodeMap::MAX_ENTRY_BYTES + 16);
 
 /// The persist file of one node.
 #[derive(Debug)]
@@ -41,15 +42,21 @@ pub(crate) enum Recalled {
 /// Why a persist file cannot be used.
 #[derive(Debug, Error)]
 pub(crate) enum PersistError {
-    /// It cannot be read, or its directory cannot be made.
-    #[error("{verb} persist file {}", path.display())]
-    File {
-        /// What was tried.
-        verb: &'static str,
+    /// Its directory cannot be made.
+    #[error("make the directory of persist file {}", path.display())]
+    Directory {
         /// Its path.
         path: PathBuf,
         /// Why not.
         source: io::Error,
+    },
+    /// It cannot be read.
+    #[error("read persist file {}", path.display())]
+    Unreadable {
+        /// Its path.
+        path: PathBuf,
+        /// Why not.
+        source: FileError,
     },
     /// Its new content cannot be put in place of the old.
     #[error(transparent)]
@@ -77,13 +84,13 @@ impl PersistFile {
 
     /// Reads it.
     pub(crate) fn recall(&mut self) -> Result<Recalled, PersistError> {
-        let mut text = String::new();
-        let read = File::open(&self.path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
-        match read {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Recalled::Nothing),
-            Err(source) => return Err(self.failed_to("read", source)),
-            Ok(_) => {}
-        }
+        let bytes = match file::read(&self.path, MAX_BYTES) {
+            Ok(bytes) => bytes,
+            Err(FileError::Missing) => return Ok(Recalled::Nothing),
+            Err(source) => return Err(PersistError::Unreadable { path: self.path.clone(), source }),
+        };
+        // Bytes that are no text are no line of ours either.
+        let text = String::from_utf8_lossy(&bytes);
         let mut lines = text.lines();
         if lines.next() != Some(self.key().as_str()) {
             return Ok(Recalled::OtherMap);
@@ -106,7 +113,8 @@ impl PersistFile {
         }
         self.stored = None;
         if let Some(dir) = self.path.parent() {
-            fs::create_dir_all(dir).map_err(|source| self.failed_to("make the directory of", source))?;
+            fs::create_dir_all(dir)
+                .map_err(|source| PersistError::Directory { path: self.path.clone(), source })?;
         }
         replace(&self.path, self.content(importers).as_bytes())?;
         self.stored = Some(importers.clone());
@@ -130,10 +138,6 @@ impl PersistFile {
             let _ = writeln!(text, "Node {node}: {address}");
         }
         text
-    }
-
-    fn failed_to(&self, verb: &'static str, source: io::Error) -> PersistError {
-        PersistError::File { verb, path: self.path.clone(), source }
     }
 }
 
@@ -205,11 +209,21 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_an_error_and_no_panic() {
+    fn bytes_that_are_no_text_belong_to_no_map_of_ours() {
         let dir = tempfile::tempdir().unwrap();
         let mut file = persist_file(dir.path(), &["a"]);
         fs::write(file.path(), [0xff, 0xfe, 0, 1]).unwrap();
-        assert!(matches!(file.recall(), Err(PersistError::File { verb: "read", .. })));
+        assert_eq!(file.recall().unwrap(), Recalled::OtherMap);
+    }
+
+    #[test]
+    fn a_pipe_in_its_place_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = persist_file(dir.path(), &["a"]);
+        nix::unistd::mkfifo(file.path(), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let told = file.recall();
+        assert!(matches!(told, Err(PersistError::Unreadable { source: FileError::Special, .. })), "{told:?}");
+        assert!(file.record(&BTreeSet::new()).is_err());
     }
 
     fn persist_file(dir: &Path, entries: &[&str]) -> PersistFile {

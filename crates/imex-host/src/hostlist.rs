@@ -14,9 +14,9 @@ use std::fmt;
 
 pub use compress::compress;
 
-/// The most names that one list may stand for. Ten times the largest cluster that the tools are measured with; a
-/// mistyped range (`n[0-999999999]`) must not fill the memory.
-pub const MAX_HOSTS: usize = 1 << 20;
+/// The most names that one list, or all lists of one [`Allowance`], may stand for. More than twice the largest cluster
+/// that the tools are measured with; a mistyped range (`n[0-999999999]`) must not fill the memory.
+pub const MAX_HOSTS: usize = 1 << 18;
 
 /// The most numbers that Slurm accepts between the two ends of one range.
 pub const MAX_RANGE: u64 = 1 << 16;
@@ -78,9 +78,37 @@ pub enum HostListFault {
     /// A range of more than [`MAX_RANGE`] numbers.
     #[error("a range has more than {MAX_RANGE} numbers")]
     TooWide,
-    /// The list stands for more than [`MAX_HOSTS`] names.
-    #[error("more than {MAX_HOSTS} names")]
+    /// The list, or all of its [`Allowance`], stands for more than [`MAX_HOSTS`] names.
+    #[error("more than {MAX_HOSTS} names in all")]
     TooMany,
+}
+
+/// What the lists of one file may still stand for, all together: [`MAX_HOSTS`] names at first. A few kilobytes of lists that
+/// are all right for themselves must not fill the memory either.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    left: usize,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Allowance { left: MAX_HOSTS }
+    }
+}
+
+impl Allowance {
+    /// Reads a list, if what it stands for is allowed.
+    ///
+    /// # Errors
+    ///
+    /// As [`HostList::parse`], and [`HostListFault::TooMany`] at the end of a list for which too little is left.
+    pub fn parse(&mut self, text: &str) -> Result<HostList, HostListError> {
+        let list = HostList::parse(text)?;
+        let left = self.left.checked_sub(list.len());
+        let too_many = HostListError { position: text.len(), what: HostListFault::TooMany };
+        self.left = left.ok_or(too_many)?;
+        Ok(list)
+    }
 }
 
 impl fmt::Display for HostListError {

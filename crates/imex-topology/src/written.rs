@@ -7,6 +7,8 @@ pub(crate) mod conf;
 pub(crate) mod names;
 mod yaml;
 
+use imex_host::hostlist::Allowance;
+
 use crate::lint::{Finding, rules};
 use crate::model::{
     Block, BlockSizes, BlockTopology, ClusterDefault, NodeSet, Switch, Topologies, Topology, TopologyKind,
@@ -117,12 +119,13 @@ fn check_sizes(sizes: Vec<WrittenSize>, findings: &mut Vec<Finding>) -> Vec<Writ
     sizes.into_iter().filter(good).collect()
 }
 
-/// Expands a list of hosts; one that cannot be parsed is a finding.
-fn expand(list: &str, line: usize, findings: &mut Vec<Finding>) -> Vec<String> {
-    match imex_host::HostList::parse(list) {
+/// Expands a list of hosts of a file; one that cannot be parsed, or for which the file has no room left, is a finding.
+fn expand(list: &Text, allowance: &mut Allowance, findings: &mut Vec<Finding>) -> Vec<String> {
+    match allowance.parse(&list.text) {
         Ok(list) => list.iter().collect(),
         Err(error) => {
-            findings.push(Finding::at(&rules::BAD_HOSTLIST, line, format!("`{}`: {error}", short(list))));
+            let what = format!("`{}`: {error}", short(&list.text));
+            findings.push(Finding::at(&rules::BAD_HOSTLIST, list.line, what));
             Vec::new()
         }
     }

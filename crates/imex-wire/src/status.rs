@@ -12,15 +12,19 @@ pub enum CommandError {
     /// It is shutting down.
     #[error("the daemon is shutting down")]
     Leaving,
+    /// The domain has more nodes than [`DomainTable::MOST_NODES`](imex_core::DomainTable::MOST_NODES).
+    #[error("the domain has too many nodes for a table")]
+    TooLarge,
 }
 
 impl CommandError {
-    const ALL: [CommandError; 2] = [CommandError::Busy, CommandError::Leaving];
+    const ALL: [CommandError; 3] = [CommandError::Busy, CommandError::Leaving, CommandError::TooLarge];
 
     fn code(self) -> Code {
         match self {
             CommandError::Busy => Code::ResourceExhausted,
             CommandError::Leaving => Code::Unavailable,
+            CommandError::TooLarge => Code::FailedPrecondition,
         }
     }
 

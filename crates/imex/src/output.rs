@@ -20,6 +20,38 @@ pub(crate) enum Format {
     Json,
 }
 
+/// An output on which no text of others can command a terminal: names of nodes come from tags, comments and files. Control
+/// characters other than the ends of lines and tabs are shown as JSON writes them, `\u001b`.
+#[derive(Debug)]
+pub(crate) struct Plain<W>(pub(crate) W);
+
+impl<W: Write> Write for Plain<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match (0..bytes.len()).find(|at| control(&bytes[*at..]).is_some()).unwrap_or(bytes.len()) {
+            0 => {}
+            clean => return self.0.write(&bytes[..clean]),
+        }
+        let Some((character, length)) = control(bytes) else { return Ok(0) };
+        write!(self.0, "\\u{character:04x}")?;
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// The control character with which bytes of UTF-8 begin, and how long it is.
+fn control(bytes: &[u8]) -> Option<(u8, usize)> {
+    match bytes {
+        [b'\n' | b'\t', ..] => None,
+        [byte, ..] if byte.is_ascii_control() => Some((*byte, 1)),
+        // U+0080 to U+009F.
+        [0xc2, second @ 0x80..=0x9f, ..] => Some((*second, 2)),
+        _ => None,
+    }
+}
+
 #[derive(Serialize)]
 struct Document<'a, T> {
     schema_version: u32,
@@ -88,6 +120,21 @@ mod tests {
     fn durations_get_coarser_as_they_grow() {
         let told = [12, 1_234, 12_345, 123_456, 86_400_000].map(|ms| duration(Duration::from_millis(ms)));
         assert_eq!(told, ["12 ms", "1.2 s", "12 s", "2 min", "24 h"]);
+    }
+
+    #[test]
+    fn what_others_named_commands_no_terminal() {
+        let told = |text: &str| {
+            let mut out = Plain(Vec::new());
+            out.write_all(text.as_bytes()).unwrap();
+            String::from_utf8(out.0).unwrap()
+        };
+        assert_eq!(told("n1\x1b[31mX\u{9b}0m\x7f\r\n"), "n1\\u001b[31mX\\u009b0m\\u007f\\u000d\n");
+        let plain = "näme\t→ ✓ \u{a0}\n";
+        assert_eq!(told(plain), plain);
+        let json = serde_json::to_string("\u{9b}\u{7f}\u{1b}").unwrap();
+        let read: String = serde_json::from_str(&told(&json)).unwrap();
+        assert_eq!(read, "\u{9b}\u{7f}\u{1b}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
-use crate::output::{self, Format};
+use crate::output::{self, Format, Plain};
 use crate::{channel, doctor, follow, lab, pki, slurm, topology, validate, wait};
 
 /// Runs the program that this command line names: its first word decides.
@@ -20,7 +20,10 @@ pub fn main(line: Vec<OsString>) -> ExitCode {
     match name.to_str() {
         Some("imexd") => imex_daemon::run(line),
         Some("imexctl") => imex_ctl::run(line).into(),
-        Some(_) | None => imex(line, &mut io::stdout().lock(), &mut io::stderr()).into(),
+        Some(_) | None => {
+            let (mut out, mut err) = (Plain(io::stdout().lock()), Plain(io::stderr()));
+            imex(line, &mut out, &mut err).into()
+        }
     }
 }
 

@@ -8,9 +8,6 @@ use std::collections::BTreeMap;
 use imex_core::{DomainState, DomainTable, Evidence, LinkState, NodeState};
 use serde::{Deserialize, Serialize};
 
-/// The most nodes that are taken from a control tool: twice the largest NVLink domain of today, times four.
-const MOST_NODES: usize = 1_024;
-
 /// A domain's table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Table {
@@ -42,7 +39,7 @@ pub(crate) enum TableError {
     #[error("the control tool printed something else than its table: {0}")]
     Malformed(#[source] serde_json::Error),
     /// Its nodes are not numbered 0, 1, 2 …, or they are too many.
-    #[error("the control tool printed {0} nodes that are not numbered in a row, or more than {MOST_NODES}")]
+    #[error("the control tool printed {0} nodes that are not numbered in a row, or more than {most}", most = DomainTable::MOST_NODES)]
     Numbers(usize),
 }
 
@@ -94,7 +91,8 @@ impl Table {
         let count = printed.nodes.len();
         let in_order: Option<Vec<&PrintedNode>> =
             (0..count).map(|id| printed.nodes.get(&id.to_string())).collect();
-        let nodes = in_order.filter(|_| count <= MOST_NODES).ok_or(TableError::Numbers(count))?;
+        let nodes =
+            in_order.filter(|_| count <= DomainTable::MOST_NODES).ok_or(TableError::Numbers(count))?;
         let members = nodes.iter().map(|node| Member {
             address: node.host.clone(),
             state: known(&node.status, NodeState::ALL.map(NodeState::word), NodeState::Unavailable.word()),

@@ -9,7 +9,7 @@ use imex_core::{DomainState, DomainSummary};
 use imex_ctl::Sources;
 use imex_ctl::commands::domain::domain;
 use imex_lab::{WatchError, watch_until};
-use imex_wire::Endpoint;
+use imex_wire::{ClientError, CommandError, Endpoint};
 use serde::Serialize;
 
 use crate::cli::{WaitArgs, format};
@@ -75,9 +75,14 @@ async fn wait(args: &WaitArgs, endpoint: Endpoint) -> Result<Waited, Failure> {
     match outcome {
         Ok(summary) => Ok(Waited::up(summary, members, waited)),
         Err(error @ (WatchError::Ask(_) | WatchError::Overdue { last: None, .. })) => Err(no_daemon(&error)),
-        Err(WatchError::Overdue { last: Some(_), .. }) => {
-            let report = domain(&Sources::endpoint(endpoint)).await;
-            let table = report.map_err(|error| no_daemon(&error))?.table;
+        Err(WatchError::Overdue { last: Some(last), .. }) => {
+            let table = match domain(&Sources::endpoint(endpoint)).await {
+                Ok(report) => report.table,
+                Err(ClientError::Declined { why: CommandError::TooLarge, .. }) => {
+                    return Ok(Waited::summed_up(last, members, waited));
+                }
+                Err(error) => return Err(no_daemon(&error)),
+            };
             let diagnosis = Diagnosis::of(&table);
             let miscounted = members.is_some_and(|demanded| demanded != table.rows.len());
             let exit_code = if miscounted { Exit::Members } else { diagnosis.exit(table.state) };
@@ -95,15 +100,26 @@ async fn wait(args: &WaitArgs, endpoint: Endpoint) -> Result<Waited, Failure> {
     }
 }
 
-fn no_daemon(error: &dyn std::error::Error) -> Failure {
-    Failure::new(Exit::NoDaemon, error)
-        .hint("is the daemon running? `systemctl status` and its log tell more")
+fn no_daemon(error: &(dyn std::error::Error + 'static)) -> Failure {
+    let asked = error.downcast_ref::<ClientError>().or_else(|| error.source()?.downcast_ref());
+    let hint = match asked {
+        Some(ClientError::NotPermitted { .. }) => {
+            "who may ask is whom the socket's mode lets: root, unless OPENIMEX_CMD_SOCKET_MODE says otherwise"
+        }
+        _ => "is the daemon running? `systemctl status` and its log tell more",
+    };
+    Failure::new(Exit::NoDaemon, error).hint(hint)
 }
 
 impl Waited {
     fn up(summary: DomainSummary, members: Option<usize>, waited: Duration) -> Self {
+        Waited { exit_code: Exit::Done, ..Waited::summed_up(summary, members, waited) }
+    }
+
+    /// What is known of a domain too large for a table: not who is missing.
+    fn summed_up(summary: DomainSummary, members: Option<usize>, waited: Duration) -> Self {
         Waited {
-            exit_code: Exit::Done,
+            exit_code: Exit::Failed,
             state: summary.state.word(),
             nodes: summary.nodes,
             members,

@@ -25,11 +25,21 @@ pub(super) fn report_shared(values: &mut Values<'_>, written: &Written) {
     ];
     for (key, path) in alone {
         report(values, &taken, &key, &path);
+        report_device(values, &key, &path);
         taken.push((key.name.to_owned(), path));
     }
     for key in APPENDED {
         let path = values.path(&key);
         report(values, &taken, &key, &path);
+    }
+}
+
+/// What is replaced or bound as a whole would take a device's place: who writes `/dev/null` wants no file, and would lose the
+/// device for all programs of the machine.
+fn report_device(values: &mut Values<'_>, key: &Key, path: &Path) {
+    if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
+        let what = format!("{}: {} is among the devices", key.name, path.display());
+        values.report(Severity::Error, key, what, "name a file of its own, best below /run".to_owned());
     }
 }
 

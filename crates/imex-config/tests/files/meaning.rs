@@ -104,9 +104,11 @@ fn a_file_with_a_purpose_of_its_own_is_not_used_for_another() {
         assert_eq!(told.matches("error: ").count(), 1, "{told}");
     }
     assert_eq!(
-        told("LOG_FILE_NAME=/dev/null\nSTATS_FILE_NAME=/dev/null\nOPENIMEX_PERSIST_FILE=/dev/null\n"),
+        told("LOG_FILE_NAME=/dev/null\nSTATS_FILE_NAME=/dev/null\nOPENIMEX_PERSIST_FILE=/dev/shm/persist\n"),
         ""
     );
+    let device = told("OPENIMEX_PERSIST_FILE=/dev/null\n");
+    assert!(device.contains("error: OPENIMEX_PERSIST_FILE: /dev/null is among the devices"), "{device}");
     assert_eq!(told("LOG_FILE_NAME=/a\nSTATS_FILE_NAME=/a\nOPENIMEX_VERBOSE_LOG_FILE_NAME=/a\n"), "");
 }
 

@@ -27,19 +27,15 @@ const DAEMON_SHARE: Duration = Duration::from_millis(1_250);
 /// below the usual limit of 1,024 descriptors.
 const ASKED_AT_ONCE: usize = 256;
 
-/// The largest map, in nodes, of which a table is made: it has as many cells as the square. Seven times the largest
-/// NVLink domain; its table takes about 100 MB, that of the longest map 200 GB.
-pub const LARGEST_TABLE: usize = 1_024;
-
 /// Looks at the domain. Takes at most [`DEADLINE`].
 ///
 /// # Errors
 ///
 /// The daemon does not answer, and there is no node map from which to make a table without it, or it has more than
-/// [`LARGEST_TABLE`] nodes.
+/// [`DomainTable::MOST_NODES`] nodes.
 pub async fn domain(sources: &Sources) -> Result<DomainReport, ClientError> {
     let until = Instant::now() + DEADLINE;
-    let nodes = sources.nodes.as_ref().filter(|nodes| nodes.map.len() <= LARGEST_TABLE);
+    let nodes = sources.nodes.as_ref().filter(|nodes| nodes.map.len() <= DomainTable::MOST_NODES);
     let (mut table, view) = match (daemons_table(sources).await, nodes) {
         (Ok(table), _) => (table, View::Daemon),
         (Err(error), Some(nodes)) => (unknown(nodes), tools_view(&error, nodes)),

@@ -66,6 +66,10 @@ impl View for Desk {
     }
 
     async fn domain(&self) -> Result<DomainStatus, CommandError> {
+        // Before anything is made: a table has as many cells as the square of its nodes.
+        if self.domain.borrow().nodes > DomainTable::MOST_NODES {
+            return Err(CommandError::TooLarge);
+        }
         let table = self.ask(Question::Domain).await?;
         Ok(DomainStatus { table, taken_at_ms: WallTime::now().unix_millis() })
     }

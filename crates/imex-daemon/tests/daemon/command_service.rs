@@ -5,10 +5,10 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use imex_core::{DomainState, Evidence, LinkState, NodeState};
-use imex_wire::{CommandClient, Endpoint};
+use imex_core::{DomainState, DomainTable, Evidence, LinkState, NodeState};
+use imex_wire::{ClientError, CommandClient, CommandError, Endpoint};
 
-use crate::support::{Rack, Stopwatch, block_on};
+use crate::support::{Rack, Stopwatch, block_on, eventually};
 
 #[test]
 fn a_node_tells_its_own_state_and_row() {
@@ -135,5 +135,24 @@ fn clients_that_watch_for_ever_do_not_keep_others_from_asking() {
         let mut client = CommandClient::connect(&endpoint, Duration::from_secs(6)).await.unwrap();
         client.get_domain().await.unwrap();
     });
+    node.stop();
+}
+
+/// A table has as many cells as the square of the nodes: one question would take gigabytes, and hold up everything else.
+#[test]
+fn no_table_is_made_of_a_map_that_is_too_long_for_one() {
+    let rack = Rack::new(1);
+    let others: String =
+        (0..DomainTable::MOST_NODES).map(|k| format!("127.250.{}.{}\n", k / 256, k % 256)).collect();
+    rack.write_nodes(0, format!("{}\n{others}", rack.address(0)));
+    let mut node = rack.start(0);
+    let whole = |links: usize| links == DomainTable::MOST_NODES + 1;
+    assert!(eventually(|| node.status().is_some_and(|status| whole(status.links.len()))));
+    let told = block_on(async {
+        let mut client =
+            CommandClient::connect(&Endpoint::Unix(node.socket()), Duration::from_secs(6)).await.unwrap();
+        client.get_domain().await.unwrap_err()
+    });
+    assert!(matches!(told, ClientError::Declined { why: CommandError::TooLarge, .. }), "{told:?}");
     node.stop();
 }

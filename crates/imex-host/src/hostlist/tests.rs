@@ -48,7 +48,7 @@ fn each_fault_is_named_at_its_place() {
         ("n[1234567890123456789]", "a number has more than 18 digits at character 3"),
         ("n[0-999999999]", "a range has more than 65536 numbers at character 3"),
         ("n[0-65536]", "a range has more than 65536 numbers at character 3"),
-        ("n[0-9999]x[0-9999]", "more than 1048576 names at character 11"),
+        ("n[0-9999]x[0-9999]", "more than 262144 names in all at character 11"),
     ];
     for (list, fault) in cases {
         assert_eq!(HostList::parse(list).unwrap_err().to_string(), fault, "{list}");
@@ -125,4 +125,15 @@ proptest! {
             Err(error) => prop_assert!(error.position <= text.len()),
         }
     }
+}
+
+#[test]
+fn lists_that_are_each_allowed_are_refused_together() {
+    let mut allowance = Allowance::default();
+    for _ in 0..4 {
+        assert_eq!(allowance.parse("n[1-65536]").unwrap().len(), 65_536);
+    }
+    let error = allowance.parse("n1").unwrap_err();
+    assert_eq!(error.what, HostListFault::TooMany);
+    assert!(allowance.parse("").unwrap().is_empty());
 }

@@ -7,6 +7,9 @@ use super::{Availability, Place, Plan, Rack};
 /// The most blocks that are shown without the job having a part in them.
 const MOST_ROWS: usize = 64;
 
+/// The widest column that is still aligned. What is longer is shown whole; a wider one no format string can have.
+const WIDEST: usize = 1_000;
+
 /// The letters of the first segments. A job with more shares the last.
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+";
 
@@ -18,8 +21,8 @@ const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+";
 pub fn write(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     let few = plan.racks.len() <= MOST_ROWS;
     let shown: Vec<&Rack> = plan.racks.iter().filter(|rack| few || rack.is_used()).take(MOST_ROWS).collect();
-    let name = shown.iter().map(|rack| rack.name.chars().count()).max().unwrap_or(0);
-    let cells = shown.iter().map(|rack| rack.nodes.len()).max().unwrap_or(0);
+    let name = shown.iter().map(|rack| rack.name.chars().count()).max().unwrap_or(0).min(WIDEST);
+    let cells = shown.iter().map(|rack| rack.nodes.len()).max().unwrap_or(0).min(WIDEST);
     for rack in &shown {
         let row: String = rack.nodes.iter().map(cell).collect();
         writeln!(out, "{:name$}  {row:cells$}  {}", rack.name, counts(rack))?;

@@ -13,7 +13,8 @@
 
 use std::sync::Arc;
 
-use imex_host::{FabricId, HostList};
+use imex_host::FabricId;
+use imex_host::hostlist::Allowance;
 
 use crate::inventory::{BlockKey, Evidence, NoBlock, Placement, SourceKind, SourceReport};
 use crate::yaml::{self, Field, Node, Value, YamlError};
@@ -27,7 +28,7 @@ use super::SourceError;
 /// If it is not an inventory, with the line.
 pub fn parse(text: &str, from: &Arc<str>) -> Result<SourceReport, SourceError> {
     let root = yaml::parse(text).map_err(unreadable)?;
-    let mut reader = Reader { report: SourceReport::default(), from };
+    let mut reader = Reader { report: SourceReport::default(), from, allowance: Allowance::default() };
     let line = root.line;
     let [blocks, others] = fields(root, ["blocks", "others"])?;
     match blocks {
@@ -49,6 +50,8 @@ pub fn parse(text: &str, from: &Arc<str>) -> Result<SourceReport, SourceError> {
 struct Reader<'f> {
     report: SourceReport,
     from: &'f Arc<str>,
+    /// What the lists of nodes may still stand for.
+    allowance: Allowance,
 }
 
 impl Reader<'_> {
@@ -72,7 +75,7 @@ impl Reader<'_> {
     }
 
     fn place(&mut self, list: &str, line: usize, placement: &Placement) -> Result<(), SourceError> {
-        let list = HostList::parse(list).map_err(|error| fault(line, error.to_string()))?;
+        let list = self.allowance.parse(list).map_err(|error| fault(line, error.to_string()))?;
         for node in list.iter() {
             let evidence =
                 Evidence { source: SourceKind::Inventory, from: Arc::clone(self.from), line: Some(line) };

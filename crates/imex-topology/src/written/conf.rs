@@ -2,6 +2,8 @@
 //!
 //! Keys in any case, values plain or in double quotes, `#` begins a comment, `\` at the end continues a line.
 
+use imex_host::hostlist::Allowance;
+
 use crate::lint::{Finding, rules};
 use crate::model::ClusterDefault;
 
@@ -12,15 +14,21 @@ use super::{
 
 /// Reads a text.
 pub(super) fn read(text: &str, findings: &mut Vec<Finding>) -> Written {
-    let mut blocks = WrittenBlocks { line: 1, sizes: Vec::new(), blocks: Vec::new() };
+    let mut reader = Reader {
+        blocks: WrittenBlocks { line: 1, sizes: Vec::new(), blocks: Vec::new() },
+        findings,
+        allowance: Allowance::default(),
+    };
     for (line, text) in logical_lines(text) {
         match pairs(&text) {
-            Ok(pairs) => read_line(&pairs, line, &mut blocks, findings),
+            Ok(pairs) => reader.line(&pairs, line),
             Err(rest) => {
-                findings.push(Finding::at(&rules::SYNTAX, line, format!("`{}` is no key=value", short(rest))))
+                let what = format!("`{}` is no key=value", short(rest));
+                reader.findings.push(Finding::at(&rules::SYNTAX, line, what));
             }
         }
     }
+    let Reader { mut blocks, findings, .. } = reader;
     if blocks.blocks.is_empty() {
         findings.push(Finding::at(&rules::NO_BLOCKS, None, "there are no blocks"));
     }
@@ -30,36 +38,52 @@ pub(super) fn read(text: &str, findings: &mut Vec<Finding>) -> Written {
     Written { topologies: vec![topology] }
 }
 
-fn read_line(pairs: &[(&str, &str)], line: usize, blocks: &mut WrittenBlocks, findings: &mut Vec<Finding>) {
-    let unknown =
-        |key: &str| Finding::at(&rules::CONF_KEY, line, format!("`{}` is unknown here", short(key)));
-    let Some(((key, value), rest)) = pairs.split_first() else { return };
-    match key.to_ascii_lowercase().as_str() {
-        "blockname" => {
-            let mut nodes = None;
-            for (key, value) in rest {
-                if !key.eq_ignore_ascii_case("Nodes") {
-                    findings.push(unknown(key));
-                } else if nodes.replace(*value).is_some() {
-                    findings.push(Finding::at(&rules::REPEATED_KEY, line, "`Nodes` stands here again"));
-                }
-            }
-            let nodes = nodes.map(|list| expand(list, line, findings)).unwrap_or_default();
-            let name = Text { text: (*value).to_owned(), line };
-            blocks.blocks.push(WrittenBlock { name, nodes, line });
+struct Reader<'f> {
+    blocks: WrittenBlocks,
+    findings: &'f mut Vec<Finding>,
+    /// What the lists of hosts may still stand for.
+    allowance: Allowance,
+}
+
+impl Reader<'_> {
+    fn line(&mut self, pairs: &[(&str, &str)], line: usize) {
+        let Some(((key, value), rest)) = pairs.split_first() else { return };
+        match key.to_ascii_lowercase().as_str() {
+            "blockname" => self.block(value, rest, line),
+            "blocksizes" => self.sizes(value, rest, line),
+            _ => self.unknown(key, line),
         }
-        "blocksizes" => {
-            findings.extend(rest.iter().map(|(key, _)| unknown(key)));
-            if !blocks.sizes.is_empty() {
-                findings.push(Finding::at(&rules::REPEATED_KEY, line, "`BlockSizes` stands here again"));
+    }
+
+    fn block(&mut self, name: &str, rest: &[(&str, &str)], line: usize) {
+        let mut nodes = None;
+        for (key, value) in rest {
+            if !key.eq_ignore_ascii_case("Nodes") {
+                self.unknown(key, line);
+            } else if nodes.replace(*value).is_some() {
+                self.findings.push(Finding::at(&rules::REPEATED_KEY, line, "`Nodes` stands here again"));
             }
-            let texts: Vec<&str> = value.split(',').filter(|text| !text.is_empty()).collect();
-            if texts.is_empty() {
-                findings.push(Finding::at(&rules::SIZE_NOT_A_NUMBER, line, "there is no block size"));
-            }
-            blocks.sizes = texts.into_iter().filter_map(|text| size(text, line, findings)).collect();
         }
-        _ => findings.push(unknown(key)),
+        let list = nodes.map(|list| Text { text: list.to_owned(), line });
+        let nodes = list.map(|list| expand(&list, &mut self.allowance, self.findings)).unwrap_or_default();
+        let name = Text { text: name.to_owned(), line };
+        self.blocks.blocks.push(WrittenBlock { name, nodes, line });
+    }
+
+    fn sizes(&mut self, list: &str, rest: &[(&str, &str)], line: usize) {
+        rest.iter().for_each(|(key, _)| self.unknown(key, line));
+        if !self.blocks.sizes.is_empty() {
+            self.findings.push(Finding::at(&rules::REPEATED_KEY, line, "`BlockSizes` stands here again"));
+        }
+        let texts: Vec<&str> = list.split(',').filter(|text| !text.is_empty()).collect();
+        if texts.is_empty() {
+            self.findings.push(Finding::at(&rules::SIZE_NOT_A_NUMBER, line, "there is no block size"));
+        }
+        self.blocks.sizes = texts.into_iter().filter_map(|text| size(text, line, self.findings)).collect();
+    }
+
+    fn unknown(&mut self, key: &str, line: usize) {
+        self.findings.push(Finding::at(&rules::CONF_KEY, line, format!("`{}` is unknown here", short(key))));
     }
 }
 

@@ -1,5 +1,7 @@
 //! `topology.yaml`: a list of topologies, each of one kind.
 
+use imex_host::hostlist::Allowance;
+
 use crate::lint::{Finding, Rule, rules};
 use crate::model::ClusterDefault;
 use crate::yaml::{self, Field, Node, Value, YamlError};
@@ -19,7 +21,7 @@ pub(super) fn read(text: &str, findings: &mut Vec<Finding>) -> Written {
         }
     };
     more_documents(text, findings);
-    let mut reader = Reader { findings, repeated: Vec::new() };
+    let mut reader = Reader { findings, repeated: Vec::new(), allowance: Allowance::default() };
     let nodes = match root.value {
         // A single map counts as a list of one.
         Value::Map(_) => vec![root],
@@ -71,6 +73,8 @@ struct Reader<'f> {
     findings: &'f mut Vec<Finding>,
     /// Keys with a list that stand twice in the topology that is read: their lines, and what to say of them.
     repeated: Vec<(usize, String)>,
+    /// What the lists of hosts may still stand for.
+    allowance: Allowance,
 }
 
 /// The fields of one map, taken out by key.
@@ -243,7 +247,7 @@ impl Reader<'_> {
     fn hosts(&mut self, node: Node, key: &str) -> (usize, Vec<String>) {
         let line = node.line;
         let text = self.text(node, key);
-        (line, text.map(|text| expand(&text.text, line, self.findings)).unwrap_or_default())
+        (line, text.map(|text| expand(&text, &mut self.allowance, self.findings)).unwrap_or_default())
     }
 
     fn text(&mut self, node: Node, key: &str) -> Option<Text> {
