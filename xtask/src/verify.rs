@@ -48,8 +48,8 @@ const STEPS: [Step; 14] = [
     Step {
         name: "tests",
         run: |_, report| {
-            tools::authentication(report);
-            tidy::unchanged_by(report, cargo::tests)
+            let authentication = tools::authentication(report);
+            tidy::unchanged_by(report, || cargo::tests(authentication))
         },
     },
     Step { name: "generated", run: |_, report| generate::check(report) },

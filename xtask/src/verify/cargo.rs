@@ -1,5 +1,6 @@
 //! The steps that are one run of cargo.
 
+use super::tools::Found;
 use crate::error::TaskError;
 use crate::process::Program;
 
@@ -24,7 +25,12 @@ pub(super) fn build() -> Result<(), TaskError> {
     Program::cargo().words("build --locked --workspace --all-targets").run()
 }
 
-/// Golden files are compared here and never rewritten.
-pub(super) fn tests() -> Result<(), TaskError> {
-    Program::cargo().words("test --locked --workspace").env("INSTA_UPDATE", "no").run()
+/// Golden files are compared here and never rewritten. What authentication is tested with, where it is there, must be
+/// found: a test that skips itself then has failed.
+pub(super) fn tests(authentication: Found) -> Result<(), TaskError> {
+    let tests = Program::cargo().words("test --locked --workspace").env("INSTA_UPDATE", "no");
+    match authentication {
+        Found::All => tests.env("OPENIMEX_TEST_AUTHENTICATION", "1").run(),
+        Found::NotAll => tests.run(),
+    }
 }

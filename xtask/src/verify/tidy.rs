@@ -11,7 +11,7 @@ use crate::tree;
 /// own data is found, whether or not the repository had local changes.
 pub(super) fn unchanged_by(
     report: &mut Report,
-    step: fn() -> Result<(), TaskError>,
+    step: impl FnOnce() -> Result<(), TaskError>,
 ) -> Result<(), TaskError> {
     let before = status();
     step()?;

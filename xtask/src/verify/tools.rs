@@ -27,16 +27,28 @@ pub(crate) fn has_cxx(report: &mut Report) -> bool {
     has(report, &["c++", "g++"], "g++")
 }
 
+/// Whether what some tests need is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Everything.
+    All,
+    /// Something is missing and cannot be installed.
+    NotAll,
+}
+
 /// What the tests of Kerberos and MUNGE need: a KDC and a munged. Where one cannot be had, its tests say that they are
 /// skipped.
-pub(super) fn authentication(report: &mut Report) {
+pub(super) fn authentication(report: &mut Report) -> Found {
+    let mut found = Found::All;
     for (program, packages) in
         [("krb5kdc", "krb5-kdc krb5-admin-server"), ("kinit", "krb5-user"), ("munged", "munge")]
     {
         if !has(report, &[program], packages) {
             report.warning(format_args!("without {packages}, tests of authentication are skipped"));
+            found = Found::NotAll;
         }
     }
+    found
 }
 
 /// Whether one of these programs is there, after trying to install their package: on Debian, as root, without asking

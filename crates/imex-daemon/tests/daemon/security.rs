@@ -4,6 +4,7 @@
 //! the operator is told. To add a kind of security: a [`Mode`] with its faults in a file of its own, and a test here.
 
 mod credentials;
+mod floods;
 mod gss;
 mod hostile_peers;
 mod hostile_tls;

@@ -3,6 +3,7 @@
 //! Every rack has a random /24 of 127.0.0.0/8, so that tests run side by side and every node has the same port. A record
 //! of level ERROR or CRITICAL in a node's log fails the test, unless the test said that it expects it.
 
+pub(crate) mod flood;
 pub(crate) mod namespace;
 pub(crate) mod pki;
 pub(crate) mod realm;

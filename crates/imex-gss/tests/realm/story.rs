@@ -11,6 +11,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 /// Names the folder of the realm to the process that tells the story.
 const FOLDER: &str = "OPENIMEX_TEST_REALM_FOLDER";
 
+/// Set by `cargo xtask verify` where nothing that authentication is tested with is missing.
+const NOT_SKIPPED: &str = "OPENIMEX_TEST_AUTHENTICATION";
+
 /// The realm's name.
 pub(crate) const REALM: &str = "RACK.TEST";
 
@@ -27,7 +30,7 @@ pub(crate) struct Realm {
 ///
 /// The Kerberos library finds the realm by an environment variable, so each story runs in a process of its own: the
 /// test runs itself again.
-#[expect(clippy::disallowed_methods, reason = "the only place in which this program reads its environment")]
+#[expect(clippy::disallowed_methods, reason = "beside `skip` the only place that reads the environment")]
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn tell<F: Future<Output = ()>>(lifetime: Duration, story: impl FnOnce(Realm) -> F) {
     if let Some(folder) = std::env::var_os(FOLDER) {
@@ -56,13 +59,23 @@ pub(crate) fn tell<F: Future<Output = ()>>(lifetime: Duration, story: impl FnOnc
     }
 }
 
+/// Says so on standard error; fails where `cargo xtask verify` has found or installed what is needed.
+#[expect(clippy::disallowed_methods, reason = "beside `tell` the only place that reads the environment")]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn skip(program: &str) {
+    assert!(
+        std::env::var_os(NOT_SKIPPED).is_none(),
+        "{program} is needed, and `cargo xtask verify` has found it"
+    );
+    eprintln!("SKIPPED: {program} is not installed; `cargo xtask verify` installs it");
+}
+
 impl Realm {
     /// `None`, and a loud word, where there is no KDC to be had.
-    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
     fn create(folder: &Path, lifetime: Duration) -> Option<Self> {
         let mut kdc = match Kdc::create(folder, REALM, lifetime) {
             Err(KdcError::Missing { program }) => {
-                eprintln!("SKIPPED: {program} is not installed; `cargo xtask verify` installs it");
+                skip(program);
                 return None;
             }
             created => created.unwrap(),

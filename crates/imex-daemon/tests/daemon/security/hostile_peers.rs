@@ -14,7 +14,7 @@ use imex_wire::{DialTarget, Dialled, Link, LinkLimits, SendError};
 use crate::support::{Node, Rack, Stopwatch, block_on, eventually};
 
 /// What an HTTP/2 client sends first (RFC 9113, section 3.4), with empty settings.
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 
 #[test]
 fn strangers_are_put_out_counted_and_never_in_the_way_of_a_domain() {
@@ -133,7 +133,7 @@ async fn ask_without_reading(target: DialTarget, hello: Hello) {
     }
 }
 
-fn hello(rack: &Rack, node: u16, token: DomainToken) -> Hello {
+pub(super) fn hello(rack: &Rack, node: u16, token: DomainToken) -> Hello {
     let map = std::fs::read_to_string(rack.dir(0).join("nodes.cfg")).unwrap();
     Hello::check(Introduction {
         protocol: PROTOCOL_VERSION,

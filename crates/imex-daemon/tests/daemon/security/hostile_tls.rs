@@ -5,22 +5,22 @@
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use imex_config::{Security, ThisMachine, load_client};
 use imex_core::hello::{Introduction, PROTOCOL_VERSION};
-use imex_core::{BootId, DomainState, DomainToken, Hello, InstanceId, NodeId, NodeMap, Refusal};
+use imex_core::{BootId, DomainToken, Hello, InstanceId, NodeId, NodeMap, Refusal};
 use imex_tls::{Ends, PeerName, Secured};
 use imex_wire::{Credential, DialTarget, Dialled, LinkLimits};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::io::AsyncWriteExt;
 
+use crate::support::flood::{Domain, restarted};
 use crate::support::pki::{Authority, Terms};
-use crate::support::{Node, Rack, Stopwatch, block_on, eventually};
+use crate::support::{Node, Rack, block_on, eventually};
 
 /// How many nodes; the last one joins while something hostile goes on.
 const NODES: usize = 4;
@@ -28,9 +28,6 @@ const LAST: usize = NODES - 1;
 
 /// How many connections the floods hold.
 const FLOOD: usize = 300;
-
-/// The second that a member may take to join, and what a machine that is busy with other tests takes besides.
-const JOIN: Duration = Duration::from_secs(5);
 
 /// How long the daemon may take to close what is no handshake: less than it gives to one that may yet become one.
 const CLOSE: Duration = Duration::from_secs(4);
@@ -158,7 +155,7 @@ fn whole_handshakes_without_end_neither_part_the_members_nor_keep_one_out() {
     // Each costs the daemon its part of a handshake. They come from a member's address until the other one has joined.
     let (source, doors) = (scene.rack.address(1), (0..LAST).map(|k| scene.rack.peer_address(k)));
     let doors: Vec<SocketAddr> = doors.collect();
-    scene.joins_while(move || {
+    scene.bears("whole handshakes", move || {
         for door in &doors {
             if let Ok(mut stream) = connect(source, *door) {
                 let _ = stream.write_all(&recorded);
@@ -188,14 +185,15 @@ fn hundreds_of_slow_handshakes_neither_part_the_members_nor_keep_one_out() {
     };
     (0..FLOOD / LAST).for_each(|_| hold(joiner));
     // Who comes from the very address of the one that joins, and faster than it may, keeps it out: see the threat model.
-    scene.joins_while(move || hold(member));
+    scene.bears("slow handshakes", move || hold(member));
     scene.await_counter("StrangersTurnedAway");
 }
 
 struct Scene {
-    rack: Rack,
-    site: Authority,
+    // First, because their logs are looked at in the end, and go with the rack.
     nodes: Vec<Node>,
+    site: Authority,
+    rack: Rack,
 }
 
 impl Scene {
@@ -205,7 +203,8 @@ impl Scene {
         let site = Authority::new("site");
         rack.secure_all(NODES, &site);
         rack.set_all("OPENIMEX_STATS_INTERVAL_SEC", 1);
-        let nodes: Vec<Node> = (0..LAST).map(|k| rack.start(k)).collect();
+        let mut nodes: Vec<Node> = (0..LAST).map(|k| rack.start(k)).collect();
+        nodes.iter_mut().for_each(|node| node.expect_error(&restarted(LAST)));
         let scene = Scene { rack, site, nodes };
         let met = |node: &Node| {
             let status = node.status();
@@ -215,36 +214,19 @@ impl Scene {
         scene
     }
 
-    /// The last node joins, in time, while something goes on again and again; the others lose nobody.
-    fn joins_while(&self, mut go_on: impl FnMut() + Send + 'static) {
-        let over = Arc::new(AtomicBool::new(false));
-        let ended = Arc::clone(&over);
-        let hostile = thread::spawn(move || {
-            let mut rounds = 0;
-            while !ended.load(Ordering::Relaxed) {
-                go_on();
-                rounds += 1;
-            }
-            rounds
-        });
-        self.joins();
-        over.store(true, Ordering::Relaxed);
-        assert!(hostile.join().unwrap() > 0);
+    /// The last node joins, in time, and beside what goes on; the others lose nobody.
+    fn bears(&self, name: &str, go_on: impl FnMut() + Send + 'static) {
+        self.domain().bears(vec![(name, Box::new(go_on))]);
     }
 
-    /// The last node joins, in time; the others lose nobody.
+    /// The last node joins; the others lose nobody.
     fn joins(&self) {
-        let watch = Stopwatch::start();
-        let mut last = self.rack.start(LAST);
-        last.await_domain(DomainState::Up);
-        for node in &self.nodes {
-            node.await_domain(DomainState::Up);
-        }
-        assert!(watch.elapsed() < JOIN, "{:?}", watch.elapsed());
-        for node in &self.nodes {
-            assert!(!node.log().contains("Connection lost"), "{}", node.log());
-        }
-        last.kill();
+        self.domain().join();
+        self.domain().lost_nobody();
+    }
+
+    fn domain(&self) -> Domain<'_> {
+        Domain { rack: &self.rack, members: &self.nodes }
     }
 
     fn roots(&self) -> rustls::RootCertStore {

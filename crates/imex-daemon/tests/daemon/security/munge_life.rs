@@ -3,7 +3,6 @@
 use std::net::TcpListener;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
 
 use imex_core::hello::{Introduction, PROTOCOL_VERSION};
 use imex_core::{
@@ -14,7 +13,7 @@ use imex_tls::RunEnds;
 use imex_wire::{Credential, DialTarget, Dialled, LinkLimits};
 
 use crate::support::realm::Cell;
-use crate::support::{Node, Rack, Stopwatch, block_on, namespace};
+use crate::support::{Node, Rack, block_on, namespace};
 
 #[test]
 fn a_munged_that_is_down_at_the_start_is_waited_for() {
@@ -107,10 +106,8 @@ fn strangers_with_tls_and_a_hello_but_no_good_credential_are_refused() {
         namespace::skip("root, to be another user");
     }
 
-    let watch = Stopwatch::start();
     let joined = rack.start(2);
     joined.await_domain(DomainState::Up);
-    assert!(watch.elapsed() < Duration::from_secs(5), "{:?}", watch.elapsed());
     members.iter().for_each(|node| node.await_domain(DomainState::Up));
 }
 

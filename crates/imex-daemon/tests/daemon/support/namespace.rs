@@ -14,6 +14,19 @@ pub(crate) fn available() -> bool {
     available
 }
 
+/// The same for want of what authentication is tested with; fails where `cargo xtask verify` has found or installed it.
+#[expect(clippy::disallowed_methods, reason = "the only place in which the tests read their environment")]
+pub(crate) fn skip_authentication(program: &str) {
+    assert!(
+        std::env::var_os(NOT_SKIPPED).is_none(),
+        "{program} is needed, and `cargo xtask verify` has found it"
+    );
+    skip(&format!("{program}; `cargo xtask verify` installs it"));
+}
+
+/// Set by `cargo xtask verify` where nothing that authentication is tested with is missing.
+const NOT_SKIPPED: &str = "OPENIMEX_TEST_AUTHENTICATION";
+
 /// Says on standard error that the test is skipped for want of something.
 #[expect(clippy::print_stderr, reason = "whoever runs the tests is to see what was not tested")]
 pub(crate) fn skip(needed: &str) {

@@ -24,7 +24,7 @@ impl Realm {
         let folder = tempfile::tempdir().unwrap();
         match Kdc::create(folder.path(), name, lifetime) {
             Err(KdcError::Missing { program }) => {
-                namespace::skip(&format!("{program}; `cargo xtask verify` installs it"));
+                namespace::skip_authentication(program);
                 None
             }
             created => {
@@ -38,6 +38,12 @@ impl Realm {
     /// A path in its folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// How many tickets for itself the KDC has given.
+    pub(crate) fn initial_tickets(&self) -> usize {
+        let log = fs::read_to_string(self.path("kdc.log")).unwrap();
+        log.lines().filter(|line| line.contains("AS_REQ") && line.contains("ISSUE")).count()
     }
 
     /// Gives the first `nodes` of a rack a key each, and has them ask for Kerberos in this mode.
@@ -121,7 +127,7 @@ impl Cell {
         let folder = tempfile::tempdir().unwrap();
         match Munged::create(folder.path(), key) {
             Err(MungedError::Missing) => {
-                namespace::skip("munged; `cargo xtask verify` installs it");
+                namespace::skip_authentication("munged");
                 None
             }
             created => {
