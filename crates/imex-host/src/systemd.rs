@@ -122,6 +122,17 @@ impl Systemd {
         self.run(Job::Restart, name, within).await
     }
 
+    /// Asks that a service be restarted, or started if it does not run, and does not wait for that: one that is ready only
+    /// when others are is waited for elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// If systemd does not take the job `within` the time.
+    pub async fn begin_restart(&self, name: &ServiceName, within: Duration) -> Result<(), SystemdError> {
+        let call = Call { operation: Operation::Restart, unit: Some(name), within };
+        call.within(async { self.begin(Job::Restart, &call, name).await.map(drop) }).await
+    }
+
     /// Forgets that a service has failed, and how often it was started: what it may be started again for.
     ///
     /// # Errors

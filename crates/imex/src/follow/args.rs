@@ -1,12 +1,12 @@
 //! The command line of `imex follow`.
 
-use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
+use imex_host::systemd::{NotAService, ServiceName};
 
 use crate::cli::timeout;
 use crate::exit::Exit;
@@ -38,9 +38,6 @@ pub(crate) struct FollowArgs {
     /// The service to restart: systemd:UNIT, or lab:DIR/node-K for a node of `imex lab up`
     #[arg(long, value_name = "SERVICE", default_value = "systemd:nvidia-imex.service")]
     pub(crate) service: ServiceArg,
-    /// Where systemctl is looked for: folders with colons between
-    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
-    pub(crate) path: OsString,
     /// Address on which the other members ask how far this one is
     #[arg(long, value_name = "IP", default_value = "::")]
     pub(crate) listen: IpAddr,
@@ -61,7 +58,7 @@ pub(crate) enum ServiceArg {
     /// systemd.
     Systemd {
         /// The unit.
-        unit: String,
+        unit: ServiceName,
     },
     /// The owner of a lab.
     Lab {
@@ -78,7 +75,10 @@ impl FromStr for ServiceArg {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || "must be systemd:UNIT or lab:DIR/node-K".to_owned();
         match text.split_once(':') {
-            Some(("systemd", unit)) if !unit.is_empty() => Ok(ServiceArg::Systemd { unit: unit.to_owned() }),
+            Some(("systemd", unit)) => {
+                let unit = unit.parse().map_err(|error: NotAService| error.to_string())?;
+                Ok(ServiceArg::Systemd { unit })
+            }
             Some(("lab", path)) => {
                 let (dir, node) = path.rsplit_once("/node-").ok_or_else(wrong)?;
                 let node = node.parse().map_err(|_| wrong())?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use imex_host::Program;
+use imex_host::systemd::{ServiceName, Systemd, SystemdError};
 use imex_lab::{ControlError, LabClient, Life, NodeSignal};
 use tokio::time::sleep;
 
@@ -14,6 +14,9 @@ use crate::failure::Failure;
 
 /// How long a leaving daemon may take. It tells its peers and cleans up, which takes milliseconds.
 const LEAVE: Duration = Duration::from_secs(15);
+
+/// How long one question to systemd may take. It answers within milliseconds unless it reads all of its units anew.
+const ASK: Duration = Duration::from_secs(10);
 
 /// How often a leaving daemon of a lab is looked for.
 const LOOK: Duration = Duration::from_millis(20);
@@ -36,7 +39,7 @@ pub(super) enum Service {
 /// A unit of systemd's.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
-    restart: Program,
+    name: ServiceName,
 }
 
 /// A node of a lab.
@@ -50,7 +53,7 @@ impl Service {
     /// The one that the command line names.
     pub(super) fn new(args: &FollowArgs) -> Self {
         match &args.service {
-            ServiceArg::Systemd { unit } => Service::Systemd(Unit::new(unit, args)),
+            ServiceArg::Systemd { unit } => Service::Systemd(Unit { name: unit.clone() }),
             ServiceArg::Lab { dir, node } => Service::Lab(LabNode { dir: dir.clone(), node: *node }),
         }
     }
@@ -66,16 +69,18 @@ impl Restart for Service {
 }
 
 impl Unit {
-    fn new(unit: &str, args: &FollowArgs) -> Self {
-        // Not waited for: the unit is `notify`, and is ready only when all members are.
-        let restart = Program::new("systemctl").words(["--no-block", "restart", unit]).path(&args.path);
-        Unit { restart }
+    /// Not waited for: the unit is `notify`, and is ready only when all members are.
+    async fn ask(&self) -> Result<(), SystemdError> {
+        let systemd = Systemd::connect(ASK).await?;
+        // A unit that failed too often with the map before must not refuse this one. One that never failed is no error.
+        let _ = systemd.reset_failed(&self.name, ASK).await;
+        systemd.begin_restart(&self.name, ASK).await
     }
 }
 
 impl Restart for Unit {
     async fn restart(&self) -> Result<(), Failure> {
-        self.restart.run().await.map(drop).map_err(|error| Failure::new(Exit::NotFollowed, &error))
+        self.ask().await.map_err(|error| Failure::new(Exit::NotFollowed, &error))
     }
 }
 
