@@ -31,6 +31,7 @@ pub mod joblog;
 pub mod lock;
 pub mod machine;
 pub mod map;
+pub mod metrics;
 pub mod outcome;
 pub mod peers;
 pub mod port;

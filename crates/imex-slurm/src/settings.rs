@@ -9,6 +9,12 @@ use std::time::Duration;
 use imex_config::operator::{Channels, Operator};
 use serde::Serialize;
 
+use crate::release::Release;
+
+/// From this release on prolog and epilog have a time-out each: 26.05.5 has the keys, 24.11.5 does not, and one that does
+/// not know a key of its `slurm.conf` does not start.
+const OWN_TIMEOUTS: Release = Release::new(26, 5, 0);
+
 /// How much later than our own deadline Slurm's time-out comes: time to write the record and to let other scripts of the
 /// same event run.
 const MARGIN: Duration = Duration::from_secs(15);
@@ -64,6 +70,8 @@ pub struct Wanted {
     pub budget: Budget,
     /// Who makes the channels.
     pub channels: ChannelMaker,
+    /// Which Slurm reads them; without it only what every release understands is used.
+    pub release: Option<Release>,
 }
 
 /// One line of `slurm.conf`.
@@ -79,38 +87,55 @@ pub struct Line {
     pub pcs: Pcs,
 }
 
-/// If AWS PCS lets one set a parameter, as far as its pages say that these rules were made from.
+/// If AWS PCS lets one set a parameter of a cluster: "Custom Slurm settings for AWS PCS clusters" of its user guide lists
+/// those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pcs {
-    /// Its pages name it as a custom setting of a cluster.
+    /// It does.
     Custom,
-    /// They do not name it; AWS may have added it since.
-    NotNamed,
+    /// It does not.
+    NotListed {
+        /// What that costs: a sentence.
+        cost: &'static str,
+    },
 }
 
 /// The lines, in the order in which they are best read.
 pub fn lines(wanted: &Wanted) -> Vec<Line> {
-    let Budget { prolog, epilog } = wanted.budget;
     let script = |name: &str| wanted.scripts.join(name).display().to_string();
-    let (prolog, epilog) = (seconds(prolog + MARGIN), seconds(epilog + MARGIN));
+    let prolog = seconds(wanted.budget.prolog + MARGIN);
     let mut lines = vec![
         line("Prolog", script("prolog"), PROLOG, Pcs::Custom),
         line("Epilog", script("epilog"), EPILOG, Pcs::Custom),
-        line("TaskProlog", script("task-prolog"), TASK_PROLOG, Pcs::NotNamed),
+        line("TaskProlog", script("task-prolog"), TASK_PROLOG, Pcs::Custom),
         line("PrologFlags", "Alloc,DeferBatch", FLAGS, Pcs::Custom),
-        line("PrologTimeout", prolog.to_string(), PROLOG_TIMEOUT, Pcs::NotNamed),
-        line("EpilogTimeout", epilog.to_string(), EPILOG_TIMEOUT, Pcs::NotNamed),
-        line("BatchStartTimeout", (prolog + START.as_secs()).to_string(), BATCH_START, Pcs::NotNamed),
-        line("SchedulerParameters", "nohold_on_prolog_fail", SCHEDULER, Pcs::NotNamed),
-        line("HealthCheckProgram", script("sweep"), SWEEP, Pcs::NotNamed),
-        line("HealthCheckInterval", SWEEP_SECONDS.to_string(), SWEEP_INTERVAL, Pcs::NotNamed),
-        line("ReturnToService", "1", RETURN, Pcs::NotNamed),
     ];
+    lines.extend(timeouts(wanted, prolog));
+    lines.extend([
+        line("BatchStartTimeout", (prolog + START.as_secs()).to_string(), BATCH_START, NO_BATCH_START),
+        line("SchedulerParameters", "nohold_on_prolog_fail", SCHEDULER, Pcs::Custom),
+        line("HealthCheckProgram", script("sweep"), SWEEP, Pcs::Custom),
+        line("HealthCheckInterval", SWEEP_SECONDS.to_string(), SWEEP_INTERVAL, Pcs::Custom),
+        line("ReturnToService", "1", RETURN, NO_RETURN),
+    ]);
     if wanted.channels == ChannelMaker::Slurm {
-        lines.push(line("SwitchType", "switch/nvidia_imex", SWITCH, Pcs::NotNamed));
+        lines.push(line("SwitchType", "switch/nvidia_imex", SWITCH, NO_SWITCH));
     }
     lines
+}
+
+/// One time-out each where Slurm knows them, else one for both.
+fn timeouts(wanted: &Wanted, prolog: u64) -> Vec<Line> {
+    let epilog = seconds(wanted.budget.epilog + MARGIN);
+    if wanted.release.is_some_and(|release| release >= OWN_TIMEOUTS) {
+        vec![
+            line("PrologTimeout", prolog.to_string(), PROLOG_TIMEOUT, NO_TIMEOUT),
+            line("EpilogTimeout", epilog.to_string(), EPILOG_TIMEOUT, NO_TIMEOUT),
+        ]
+    } else {
+        vec![line("PrologEpilogTimeout", prolog.max(epilog).to_string(), BOTH_TIMEOUTS, NO_TIMEOUT)]
+    }
 }
 
 fn line(key: &'static str, value: impl Into<String>, why: &'static [&'static str], pcs: Pcs) -> Line {
@@ -146,7 +171,11 @@ const FLAGS: &[&str] = &[
 ];
 const PROLOG_TIMEOUT: &[&str] = &[
     "prolog.budget of openimex.toml and 15 s. When it is over slurmd sends SIGTERM and 10 ms later SIGKILL; not set, it",
-    "waits for ever. Slurm releases without this key have PrologEpilogTimeout for both.",
+    "waits for ever.",
+];
+const BOTH_TIMEOUTS: &[&str] = &[
+    "The longer of prolog.budget and epilog.budget of openimex.toml, and 15 s. When it is over slurmd sends SIGTERM and 10 ms",
+    "later SIGKILL; not set, it waits for ever. From 26.05 there is a key for each: --slurm-version 26.05 uses them.",
 ];
 const EPILOG_TIMEOUT: &[&str] =
     &["epilog.budget of openimex.toml and 15 s. A node whose epilog is overdue is drained."];
@@ -169,6 +198,20 @@ const SWITCH: &[&str] = &[
     "of slurmd. It forms no domain: the prolog still does.",
 ];
 
+const NO_TIMEOUT: Pcs = Pcs::NotListed {
+    cost: "A prolog or epilog that cannot even end by its own budget, as on a dead file system, holds its node for as long as \
+           Slurm waits.",
+};
+const NO_BATCH_START: Pcs =
+    Pcs::NotListed { cost: "Nothing with Alloc,DeferBatch: 26.05 starts the job all the same." };
+const NO_RETURN: Pcs = Pcs::NotListed {
+    cost: "Where the service has 2, a node that is off and on again quickly keeps its job RUNNING without its domain; \
+           TaskProlog then refuses new tasks there, and the sweep and `imex doctor` say so.",
+};
+const NO_SWITCH: Pcs = Pcs::NotListed {
+    cost: "Nobody makes the channels: let openimex.toml do it, `use = \"per-job\"` or \"channel0\" in [channels].",
+};
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -176,12 +219,12 @@ mod tests {
     use super::*;
     use crate::check::scripts::Elsewhere;
     use crate::check::{Severity, Subject, TopologyFiles, check, conf};
-    use crate::release::Release;
 
     #[test]
     fn times_follow_from_the_budget_in_whole_seconds() {
         let mut wanted = wanted(ChannelMaker::Imex);
         wanted.budget.prolog = Duration::from_millis(20_500);
+        wanted.release = Some(Release::new(26, 5, 5));
         let lines = lines(&wanted);
         let value = |key| lines.iter().find(|line| line.key == key).map(|line| line.value.as_str());
         assert_eq!(value("PrologTimeout"), Some("36"));
@@ -191,9 +234,24 @@ mod tests {
     }
 
     #[test]
+    fn releases_that_do_not_know_two_time_outs_get_one() {
+        for release in [None, Some(Release::new(24, 11, 5)), Some(Release::new(25, 11, 2))] {
+            let lines = lines(&Wanted { release, ..wanted(ChannelMaker::Imex) });
+            let timeouts: Vec<_> = lines.iter().filter(|line| line.key.ends_with("logTimeout")).collect();
+            let [both] = timeouts[..] else { panic!("{timeouts:?}") };
+            assert_eq!((both.key, both.value.as_str()), ("PrologEpilogTimeout", "75"));
+        }
+    }
+
+    #[test]
     fn check_finds_nothing_worse_than_a_note_in_what_settings_says() {
-        for channels in [ChannelMaker::Imex, ChannelMaker::Slurm, ChannelMaker::Others] {
-            let wanted = wanted(channels);
+        let newest = Release::new(26, 5, 5);
+        let releases = [None, Some(newest)];
+        let makers = [ChannelMaker::Imex, ChannelMaker::Slurm, ChannelMaker::Others];
+        for (channels, release) in
+            makers.into_iter().flat_map(|maker| releases.map(|release| (maker, release)))
+        {
+            let wanted = Wanted { release, ..wanted(channels) };
             let text: String =
                 lines(&wanted).iter().map(|line| format!("{}={}\n", line.key, line.value)).collect();
             let conf = conf::parse(Path::new("slurm.conf"), &text);
@@ -202,7 +260,7 @@ mod tests {
                 folder: Path::new("/etc/slurm"),
                 look: &Elsewhere,
                 topology: TopologyFiles::Yaml,
-                release: Some(Release::new(26, 5, 5)),
+                release: Some(newest),
                 budget: wanted.budget,
                 channels,
             };
@@ -217,6 +275,7 @@ mod tests {
             scripts: "/usr/libexec/openimex/slurm".into(),
             budget: Budget { prolog: Duration::from_secs(60), epilog: Duration::from_secs(30) },
             channels,
+            release: None,
         }
     }
 }

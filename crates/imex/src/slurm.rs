@@ -8,6 +8,7 @@ mod environment;
 mod epilog;
 mod eyes;
 mod machine;
+mod metrics;
 mod prolog;
 mod settings;
 mod sweep;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: &SlurmCommand, out: &mut dyn Write, err: &mut dyn Wri
         SlurmCommand::TaskProlog(args) => task_prolog::run(args, out),
         SlurmCommand::Settings(args) => settings::run(args, out, err),
         SlurmCommand::Check(args) => check::run(args, out),
+        SlurmCommand::Metrics(args) => metrics::run(args, out),
     }
 }
 

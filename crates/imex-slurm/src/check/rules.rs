@@ -66,7 +66,7 @@ rules! {
     UNKNOWN_FLAG = "S019" "unknown-flag" Error: "PrologFlags has a word that Slurm does not know; Slurm does not start.",
         "write Alloc,DeferBatch";
 
-    ORDER = "S030" "order" Note: "Several scripts run at one event. Lines run in their order, files of a pattern in reverse alphabetical order; the first that fails ends the row.",
+    ORDER = "S030" "order" Note: "Several scripts run at one event and share its time-out. Lines run in their order, files of a pattern in reverse alphabetical order; the first that fails ends the row.",
         "name the files so that the order is the wanted one: 99 runs before 10";
     NOT_EXECUTABLE = "S031" "not-executable" Error: "A script, or a file that a pattern matches, is not executable: the prolog fails and the node is drained.",
         "make it executable, or move it out of the folder";
@@ -94,7 +94,7 @@ rules! {
     SWEEP_NEVER = "S043" "sweep-never" Warning: "HealthCheckInterval is 0: the HealthCheckProgram never runs.",
         "set HealthCheckInterval=300";
 
-    SHORT = "S050" "time-out-short" Error: "Slurm's time-out is not longer than the budget: it sends SIGTERM and 10 ms later SIGKILL, and nobody learns the reason.",
+    SHORT = "S050" "time-out-short" Error: "Slurm's time-out is not 2 s longer than the budget, which the end of our script may take: Slurm sends SIGTERM and 10 ms later SIGKILL, and nobody learns the reason.",
         "raise the time-out to that of `imex slurm settings`, or lower the budget";
     FOR_EVER = "S051" "time-out-unset" Warning: "There is no time-out: Slurm waits for ever for a script that hangs. (`scontrol show config` shows 65534.)",
         "set the time-outs of `imex slurm settings`";
@@ -106,6 +106,8 @@ rules! {
         "set SlurmdTimeout=300";
     POWER_CYCLE = "S055" "power-cycle" Warning: "ReturnToService=2: a node that is off and on again within SlurmdTimeout keeps its job RUNNING, and no prolog runs again although everything of the domain is gone on it.",
         "set ReturnToService=1, or let TaskProlog and sweep find such nodes";
+    TIGHT = "S056" "time-out-tight" Warning: "Slurm's time-out is less than 10 s longer than the budget: on a busy machine, or with another script before ours, it may come first.",
+        "raise the time-out to that of `imex slurm settings`, or lower the budget";
 
     HELD = "S060" "held" Warning: "SchedulerParameters lack nohold_on_prolog_fail: a batch job whose prolog failed is requeued and held until somebody releases it.",
         "add nohold_on_prolog_fail to SchedulerParameters";

@@ -14,6 +14,9 @@ use super::{Finding, Subject, rules};
 /// is one.
 const LOOKED_AT: u64 = 64 * 1024;
 
+/// How a script calls ours, however it calls the program itself.
+const OURS: [&str; 4] = [" slurm prolog", " slurm epilog", " slurm task-prolog", " slurm sweep"];
+
 /// Words by which a script that runs the IMEX service itself betrays itself: both of the known prologs have each.
 const FOREIGN: [&str; 2] = ["nodes_config.cfg", "nvidia-imex"];
 
@@ -63,8 +66,10 @@ pub enum Purpose {
     Ours,
     /// It configures or starts the IMEX service itself.
     Foreign,
-    /// Something else, or nobody could look.
+    /// Something else.
     Other,
+    /// It may call `imex slurm …` through something else: it is a program, starts others, or could not be read to its end.
+    Unclear,
 }
 
 /// What a pattern or path of a setting leads to.
@@ -141,7 +146,7 @@ fn script(path: &Path) -> io::Result<Script> {
         (true, _) => Bits::Executable,
     };
     let (kind, purpose) = match (bits, head(path)) {
-        (Bits::NoFile, _) | (_, Err(_)) => (Kind::Unread, Purpose::Other),
+        (Bits::NoFile, _) | (_, Err(_)) => (Kind::Unread, Purpose::Unclear),
         (_, Ok(head)) => (kind(&head), purpose(&head)),
     };
     Ok(Script { path: path.to_owned(), bits, owner: meta.uid(), mode, kind, purpose })
@@ -157,18 +162,27 @@ fn kind(head: &[u8]) -> Kind {
     if head.starts_with(b"#!") || head.starts_with(b"\x7fELF") { Kind::Runs } else { Kind::NoInterpreter }
 }
 
-/// Programs tell nothing; of a text only lines that are no comments count.
+/// Of a text only lines that are no comments count.
 fn purpose(head: &[u8]) -> Purpose {
-    let Ok(text) = std::str::from_utf8(head) else { return Purpose::Other };
+    let Ok(text) = std::str::from_utf8(head) else { return Purpose::Unclear };
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
     let says = |word: &str| lines.iter().any(|line| line.contains(word));
-    if says("imex slurm ") {
+    // Also by a variable: `exec "$IMEX" slurm prolog`.
+    if OURS.iter().any(|words| says(words)) {
         Purpose::Ours
     } else if FOREIGN.iter().all(|word| says(word)) {
         Purpose::Foreign
+    } else if head.len() as u64 >= LOOKED_AT || lines.iter().any(|line| starts_others(line)) {
+        Purpose::Unclear
     } else {
         Purpose::Other
     }
+}
+
+/// If a line of a shell runs another script, which may be ours.
+fn starts_others(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    ["exec", ".", "source", "run-parts"].contains(&first) || first.starts_with(['/', '$', '"'])
 }
 
 /// Judges one key that names scripts.
@@ -184,6 +198,7 @@ pub(super) fn judge(key: &str, subject: &Subject<'_>, findings: &mut Vec<Finding
                 for script in scripts {
                     one(key, &script, setting, findings);
                     all.ours |= script.purpose == Purpose::Ours;
+                    all.certain &= script.purpose != Purpose::Unclear;
                     all.order.push(script.path);
                 }
             }
@@ -210,7 +225,7 @@ pub(super) fn judge(key: &str, subject: &Subject<'_>, findings: &mut Vec<Finding
 
 /// What is known of the scripts of one key.
 pub(super) struct Scripts {
-    /// If all of them were seen.
+    /// If all of them were seen, and what each does is clear.
     pub(super) certain: bool,
     /// If one of them is ours.
     pub(super) ours: bool,
@@ -285,6 +300,22 @@ fn at(rule: &'static rules::Rule, setting: &Setting, what: impl Into<String>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_script_is_for_is_told_from_what_it_runs() {
+        for (text, expected) in [
+            ("#!/bin/sh\nexec /usr/bin/imex slurm prolog\n", Purpose::Ours),
+            ("#!/bin/sh\nIMEX=/opt/imex\nexec \"$IMEX\" slurm prolog\n", Purpose::Ours),
+            ("#!/bin/sh\nexec /opt/site/prolog-all\n", Purpose::Unclear),
+            ("#!/bin/sh\nfor f in /etc/p.d/*; do\n  $f\ndone\n", Purpose::Unclear),
+            ("#!/bin/sh\n. /opt/site/functions\n", Purpose::Unclear),
+            ("#!/bin/sh\n# exec imex slurm prolog\necho 3 > /proc/sys/vm/drop_caches\n", Purpose::Other),
+            ("#!/bin/sh\nnvidia-imex -c /etc/nvidia-imex/nodes_config.cfg\n", Purpose::Foreign),
+        ] {
+            assert_eq!(purpose(text.as_bytes()), expected, "{text}");
+        }
+        assert_eq!(purpose(b"\x7fELF\xff\xfe"), Purpose::Unclear);
+    }
 
     #[test]
     fn files_of_a_pattern_run_in_reverse_order_and_are_told_by_what_they_do() {

@@ -14,6 +14,12 @@ const SLURMS_OWN: Duration = Duration::from_secs(10);
 /// Slurm's `ReturnToService` where none is set.
 const RETURN_TO_SERVICE: &str = "0";
 
+/// What our scripts may take beyond their budget at worst: writing the record, and the end of a service that must be killed.
+const BEYOND: Duration = Duration::from_secs(2);
+
+/// What a script should have beyond its budget on a busy machine.
+const ROOM: Duration = Duration::from_secs(10);
+
 pub(super) fn judge(subject: &Subject<'_>, findings: &mut Vec<Finding>) {
     let (conf, budget) = (subject.conf, subject.budget);
     script(conf, "PrologTimeout", budget.prolog, findings);
@@ -43,7 +49,8 @@ fn script(conf: &Conf, own: &str, budget: Duration, findings: &mut Vec<Finding>)
         (None, None) => (own, None),
     };
     match time {
-        Some(time) if time <= budget => findings.push(against(&rules::SHORT, conf, key, budget)),
+        Some(time) if time < budget + BEYOND => findings.push(against(&rules::SHORT, conf, key, budget)),
+        Some(time) if time < budget + ROOM => findings.push(against(&rules::TIGHT, conf, key, budget)),
         Some(_) => {}
         None => {
             let place = conf.get(both).map(|setting| setting.place.clone());

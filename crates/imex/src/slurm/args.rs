@@ -57,6 +57,11 @@ pub(crate) enum SlurmCommand {
     /// rules.
     #[command(after_help = Exit::help())]
     Check(CheckArgs),
+    /// Tell Prometheus what the records of prologs, epilogs and sweeps come to
+    ///
+    /// Every figure is a gauge over the records that are kept. dist/systemd/imex-metrics.timer runs it for the node exporter.
+    #[command(after_help = Exit::help())]
+    Metrics(MetricsArgs),
 }
 
 #[derive(Clone, Debug, Args)]
@@ -86,9 +91,25 @@ pub(crate) struct SettingsArgs {
     /// How domains are made: openimex.toml
     #[arg(short = 'c', long, value_name = "FILE", default_value = DEFAULT_OPERATOR)]
     pub(crate) config: PathBuf,
+    /// Write them for this release of Slurm; without it, for all
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) slurm_version: Option<imex_slurm::release::Release>,
     /// Print the JSON for aws pcs update-cluster --slurm-configuration
     #[arg(long, conflicts_with = "json")]
     pub(crate) pcs: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct MetricsArgs {
+    /// Write them to this file, as a whole, for a collector of text files
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub(crate) to: Option<PathBuf>,
+    /// How domains are made: openimex.toml
+    #[arg(short = 'c', long, value_name = "FILE", default_value = DEFAULT_OPERATOR)]
+    pub(crate) config: PathBuf,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -132,6 +153,7 @@ impl SlurmCommand {
             SlurmCommand::Sweep(args) => args.script.json,
             SlurmCommand::Settings(args) => args.json,
             SlurmCommand::Check(args) => args.json,
+            SlurmCommand::Metrics(args) => args.json,
         }
     }
 }

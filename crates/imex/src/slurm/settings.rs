@@ -41,6 +41,7 @@ pub(super) fn run(args: &SettingsArgs, out: &mut dyn Write, err: &mut dyn Write)
         scripts: args.scripts.clone(),
         budget: Budget::from(&operator),
         channels: ChannelMaker::from(&operator),
+        release: args.slurm_version,
     };
     let settings = Settings::of(lines(&wanted));
     if args.pcs {
@@ -84,10 +85,27 @@ impl Settings {
     fn pcs(&self, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut *out, &self.slurm_configuration)?;
         writeln!(out)?;
-        let left: Vec<String> = (self.lines.iter().filter(|line| line.pcs == Pcs::NotNamed))
-            .map(|line| format!("{}={}", line.key, line.value))
-            .collect();
-        writeln!(err, "imex: left out, because AWS's pages do not name them as settings of a cluster:")?;
-        left.iter().try_for_each(|line| writeln!(err, "  {line}"))
+        writeln!(err, "imex: AWS PCS does not list these as settings of a cluster; without them:")?;
+        for Line { key, value, why: _, pcs } in &self.lines {
+            if let Pcs::NotListed { cost } = pcs {
+                writeln!(err, "  {key}={value}\n    {cost}")?;
+            }
+        }
+        writeln!(
+            err,
+            "imex: SchedulerParameters are replaced as a whole: add the words that the cluster has already"
+        )?;
+        writeln!(
+            err,
+            "imex: each queue of NVLink nodes needs its own setting as well, a domain serves one job:"
+        )?;
+        let queue =
+            CustomSetting { parameter_name: "OverSubscribe", parameter_value: "EXCLUSIVE".to_owned() };
+        let queue = SlurmConfiguration { slurm_custom_settings: vec![queue] };
+        let queue = serde_json::to_string(&queue)?;
+        writeln!(
+            err,
+            "  aws pcs update-queue --cluster-identifier ID --queue-identifier ID --slurm-configuration '{queue}'"
+        )
     }
 }

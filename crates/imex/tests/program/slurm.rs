@@ -13,6 +13,8 @@ fn help_and_wrong_command_lines_of_slurm_are_as_recorded() {
     for (name, words) in [
         ("slurm-settings-help", "slurm settings --help"),
         ("slurm-check-help", "slurm check --help"),
+        ("slurm-metrics-help", "slurm metrics --help"),
+        ("slurm-metrics-no-folder", "slurm metrics -c /nowhere/x --to DIR/none/x.prom"),
         ("slurm-settings-pcs-and-json", "slurm settings --pcs --json"),
         ("slurm-check-file-and-live", "slurm check x --live"),
         ("slurm-check-bad-version", "slurm check x --slurm-version new"),
@@ -32,12 +34,42 @@ fn settings_are_printed_as_recorded() {
     write("wrong.toml", "[prolog]\nbudgett = \"1s\"\n");
     for (name, words) in [
         ("slurm-settings", "slurm settings -c DIR/none.toml"),
+        ("slurm-settings-newest", "slurm settings -c DIR/none.toml --slurm-version 26.05.5"),
         ("slurm-settings-switch-json", "slurm settings -c DIR/openimex.toml --json"),
         ("slurm-settings-pcs", "slurm settings -c DIR/none.toml --pcs --scripts /shared/imex"),
         ("slurm-settings-wrong-config", "slurm settings -c DIR/wrong.toml"),
     ] {
         golden(name, words, dir.path());
     }
+}
+
+#[test]
+fn records_become_figures_as_recorded() {
+    let _redacted = redactions();
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
+    fs::create_dir(dir.path().join("records")).unwrap();
+    write("openimex.toml", &format!("[files]\nstate = {:?}\n", dir.path()));
+    for (name, ended, ending, code) in [
+        ("1-7.0-prolog", "01", "up", 0),
+        ("2-8.0-prolog", "07", "at_fault", 77),
+        ("3-8.0-epilog", "02", "done", 0),
+    ] {
+        let kind = name.rsplit('-').next().unwrap();
+        write(
+            &format!("records/{name}.json"),
+            &format!(
+                r#"{{"schema_version":1,"kind":"{kind}","time":"2026-11-30T12:00:00Z","ended":"2026-11-30T12:00:{ended}Z",
+                    "steps":[{{"step":"start","ms":40}}],"result":{{"ending":"{ending}","exit_code":{code},"message":"m"}},"cpu_ms":9}}"#
+            ),
+        );
+    }
+    write("records/4-9.0-prolog.json", "cut sho");
+    golden("slurm-metrics", "slurm metrics -c DIR/openimex.toml", dir.path());
+    golden("slurm-metrics-json", "slurm metrics -c DIR/openimex.toml --json", dir.path());
+    golden("slurm-metrics-to", "slurm metrics -c DIR/openimex.toml --to DIR/imex.prom", dir.path());
+    let written = fs::read_to_string(dir.path().join("imex.prom")).unwrap();
+    assert!(written.contains("imex_slurm_last_run_exit_code{kind=\"prolog\"} 77\n"), "{written}");
 }
 
 #[test]
