@@ -183,7 +183,7 @@ keys! {
         CHANNEL_OWNER "owner" = r#""root""#: Kind::Word(words::ChannelOwner::WORDS);
         /// How many channels the driver has (its parameter NVreg_ImexChannelCount).
         CHANNEL_COUNT "count" = "2048": Kind::Number { min: 1, max: 1_048_576 };
-        /// The channels that the boot unit makes.
+        /// The channels that the boot unit makes, where jobs share "channel0": beside channels "per-job" it makes none.
         CHANNELS_AT_BOOT "boot" = r#""0""#: Kind::Channels;
     }
     "scope" {

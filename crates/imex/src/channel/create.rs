@@ -63,11 +63,13 @@ fn wanted(args: &CreateArgs, place: &Place) -> Result<(ChannelSet, Option<&'stat
         ChannelSet::of(policy.at_boot.iter().copied()).map_err(|error| Failure::new(Exit::Config, &error))?;
     let nothing = match policy.channels {
         operator::Channels::Switch => Some("Slurm's switch/nvidia_imex makes the channels"),
+        // One that stands beside the jobs' own is everybody's, and the first that a program finds.
+        operator::Channels::PerJob => Some("each job gets a channel of its own"),
         operator::Channels::Off => Some("the configuration has channels off"),
-        operator::Channels::Channel0 | operator::Channels::PerJob if set.is_empty() => {
+        operator::Channels::Channel0 if set.is_empty() => {
             Some("the configuration has no channels for the boot")
         }
-        operator::Channels::Channel0 | operator::Channels::PerJob => None,
+        operator::Channels::Channel0 => None,
     };
     Ok((set, nothing))
 }
