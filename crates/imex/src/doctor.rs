@@ -32,7 +32,7 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
         return explain::run(explain, out);
     }
     let facts = block_on(gather::gather(&args.look))?;
-    let examined = Examined::of(&facts);
+    let examined = Examined::of(&facts, &args.checks());
     if let Some(path) = &args.bundle {
         bundle::write(path, &facts, &examined, &args.look)?;
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use imex_config::operator::DEFAULT_OPERATOR;
 
+use super::checks::{self, Check};
 use crate::cli::timeout;
 use crate::exit::Exit;
 
@@ -18,6 +19,12 @@ pub(crate) struct DoctorArgs {
     pub(crate) command: Option<DoctorCommand>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
+    /// Judge by these checks only, for instance D04,D21
+    #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = checks::known)]
+    pub(crate) only: Vec<&'static Check>,
+    /// Judge without these checks, for instance D40,D41, which are the same on every node
+    #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = checks::known)]
+    pub(crate) skip: Vec<&'static Check>,
     /// Also write facts, findings, files and the ends of logs, without secrets, into this tar.gz
     #[arg(long, value_name = "FILE")]
     pub(crate) bundle: Option<PathBuf>,
@@ -73,6 +80,14 @@ pub(crate) struct ExplainArgs {
 }
 
 impl DoctorArgs {
+    /// The checks that are to judge, by id.
+    pub(crate) fn checks(&self) -> Vec<&'static Check> {
+        let among = |list: &[&Check], check: &Check| list.iter().any(|one| one.id == check.id);
+        let wanted =
+            |check: &&Check| (self.only.is_empty() || among(&self.only, check)) && !among(&self.skip, check);
+        checks::ALL.iter().filter(wanted).collect()
+    }
+
     /// If the answer is to be JSON.
     pub(crate) fn json(&self) -> bool {
         match &self.command {

@@ -9,6 +9,8 @@ mod network;
 mod service;
 mod slurm;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::facts::Facts;
@@ -55,7 +57,7 @@ pub(crate) struct Finding {
     pub(crate) evidence: String,
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) fix: Option<&'static str>,
+    pub(crate) fix: Option<Cow<'static, str>>,
 }
 
 macro_rules! checks {
@@ -104,6 +106,12 @@ checks! {
     "D42" "reported fabric" slurm::reported_fabric: "the file of fabric reports says of this node what its GPUs say: topology is made from it", "";
 }
 
+/// The check with this id, in letters of any case.
+pub(crate) fn known(id: &str) -> Result<&'static Check, String> {
+    let check = ALL.iter().find(|check| check.id.eq_ignore_ascii_case(id));
+    check.ok_or_else(|| "docs/doctor.md has the ids: D00, D01 and so on".to_owned())
+}
+
 impl Verdict {
     /// The word for people.
     pub(crate) const fn word(self) -> &'static str {
@@ -122,12 +130,12 @@ impl Finding {
         Finding { verdict: Verdict::Ok, evidence: evidence.into(), fix: None }
     }
 
-    fn warn(evidence: impl Into<String>, fix: &'static str) -> Self {
-        Finding { verdict: Verdict::Warn, evidence: evidence.into(), fix: Some(fix) }
+    fn warn(evidence: impl Into<String>, fix: impl Into<Cow<'static, str>>) -> Self {
+        Finding { verdict: Verdict::Warn, evidence: evidence.into(), fix: Some(fix.into()) }
     }
 
-    fn fail(evidence: impl Into<String>, fix: &'static str) -> Self {
-        Finding { verdict: Verdict::Fail, evidence: evidence.into(), fix: Some(fix) }
+    fn fail(evidence: impl Into<String>, fix: impl Into<Cow<'static, str>>) -> Self {
+        Finding { verdict: Verdict::Fail, evidence: evidence.into(), fix: Some(fix.into()) }
     }
 
     fn not_applicable(because: impl Into<String>) -> Self {

@@ -5,6 +5,7 @@ use std::path::Path;
 use imex_config::operator::{Channels, Expect};
 use imex_host::channel::Access;
 use imex_host::{NoFabric, identify};
+use imex_slurm::sweep::Life;
 
 use super::{Finding, service};
 use crate::doctor::facts::{Facts, Gpu, Told};
@@ -99,9 +100,18 @@ pub(super) fn channel_device(facts: &Facts) -> Finding {
         Told::Known(faults) if faults.is_empty() => Finding::ok(format!("{path} is right")),
         Told::Known(faults) => Finding::fail(
             format!("{path}: {}", faults.join("; ")),
-            "`imex channel create` with its number makes it anew; the boot unit makes channel 0 after each boot",
+            format!(
+                "{} makes it anew; the boot unit makes those of channels.boot at each boot",
+                create(facts)
+            ),
         ),
     }
+}
+
+/// The command that makes the channel that counts.
+fn create(facts: &Facts) -> String {
+    let name = facts.channel.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    format!("`imex channel create {}`", name.trim_start_matches("channel"))
 }
 
 pub(super) fn channel_access(facts: &Facts) -> Finding {
@@ -127,7 +137,7 @@ pub(super) fn channel_access(facts: &Facts) -> Finding {
         Access::Granted => Finding::ok(evidence("can open")),
         Access::NoDriver => Finding::fail(
             evidence("may open, but no driver stands behind,"),
-            "the node is stale: `imex channel create` with its number makes it anew",
+            format!("the node is stale: {} makes it anew", create(facts)),
         ),
         Access::Denied => {
             Finding::fail(evidence("must not open"), "set channels.mode or channels.owner in openimex.toml")
@@ -136,7 +146,7 @@ pub(super) fn channel_access(facts: &Facts) -> Finding {
             evidence("is kept by the control group from opening"),
             "allow the major of nvidia-caps-imex-channels in cgroup.conf or the container's device rules",
         ),
-        Access::Missing => Finding::fail(evidence("finds no"), "`imex channel create` with its number"),
+        Access::Missing => Finding::fail(evidence("finds no"), create(facts)),
         Access::Failed { reason } => Finding::unknown(format!("{path}: {reason}")),
     }
 }
@@ -148,22 +158,26 @@ fn no_channel_wanted(facts: &Facts) -> Option<Finding> {
     }
     match facts.operator.channels.channels {
         Channels::Channel0 => None,
+        // A node of a running job has no step between two: what its prolog has noted counts.
+        Channels::PerJob if job_s_channel(facts).is_some() => None,
         Channels::PerJob | Channels::Switch if facts.job.alive.is_empty() => {
             Some(Finding::not_applicable("channels are made for each job, and no job is here"))
         }
         Channels::Switch => Some(Finding::not_applicable(
             "Slurm makes each job's channel where only the job sees it: `imex validate`",
         )),
-        Channels::PerJob if job_s_channel(facts).is_none() => Some(Finding::not_applicable(
+        Channels::PerJob => Some(Finding::not_applicable(
             "channels are made for each job, and for the one here none was made: it shares the node, or was skipped",
         )),
-        Channels::PerJob => None,
         Channels::Off => Some(Finding::not_applicable("channels.use of openimex.toml is off")),
     }
 }
 
+/// The channel of the job that has a domain here, unless Slurm says that it has ended.
 fn job_s_channel(facts: &Facts) -> Option<&Path> {
-    facts.job.domain.known()?.as_ref()?.channel.as_deref()
+    let domain = facts.job.domain.known()?.as_ref()?;
+    let ended = facts.job.lives.get(&domain.job) == Some(&Life::Ended);
+    domain.channel.as_deref().filter(|_| !ended)
 }
 
 pub(super) fn fabric(facts: &Facts) -> Finding {

@@ -3,6 +3,7 @@
 use imex_slurm::sweep::Life;
 
 use super::Finding;
+use super::service::requeue;
 use crate::doctor::facts::{Facts, JobDomain, Run, Told};
 
 /// How many of the newest records are judged: what went wrong longer ago has been seen or does not matter.
@@ -66,11 +67,19 @@ pub(super) fn power_cycle(facts: &Facts) -> Finding {
         Told::Known(boot) if *boot == domain.boot_id => {
             Finding::ok(format!("job {}'s domain is of this boot", domain.job))
         }
-        Told::Known(_) => Finding::fail(
-            format!("job {}'s domain was made before the last boot", domain.job),
-            "the job has lost its domain here although Slurm may call it RUNNING: requeue it; \
-             ReturnToService=1 has Slurm notice",
-        ),
+        Told::Known(_) => {
+            let evidence = format!("job {}'s domain was made before the last boot", domain.job);
+            match lives(facts, domain.job) {
+                Life::Ended => Finding::fail(
+                    evidence,
+                    "the job has ended or runs elsewhere: `imex slurm sweep` takes the rest away, and imex-sweep.service \
+                     does at each boot",
+                ),
+                Life::Runs | Life::Unknown => {
+                    Finding::fail(evidence, format!("{}; ReturnToService=1 has Slurm notice", requeue(facts)))
+                }
+            }
+        }
     }
 }
 

@@ -17,6 +17,13 @@ pub(super) fn policy(facts: &Facts) -> Finding {
     }
 }
 
+/// What becomes of a job whose domain this node has lost: programs that shared memory do not get it back.
+pub(super) fn requeue(facts: &Facts) -> String {
+    let job = facts.job.domain.known().and_then(Option::as_ref).map(|domain| domain.job);
+    let job = job.map(|job| job.to_string()).unwrap_or_default();
+    format!("the job has lost its domain here although Slurm may call it RUNNING: `scontrol requeue {job}`")
+}
+
 /// The unit, or why there is nothing to say about it.
 fn found(facts: &Facts) -> Result<&ServiceFacts, Finding> {
     let name = &facts.service.unit;
@@ -95,6 +102,9 @@ pub(super) fn running(facts: &Facts) -> Finding {
             "its log says why it ended: `journalctl -u` it",
         ),
         ActiveState::Active | ActiveState::Reloading => Finding::ok(format!("{name} runs")),
+        ActiveState::Failed if !job_needs_daemon(facts) && has_no_map(facts) => {
+            Finding::ok(format!("{name} did not start for want of a node map, and no job needs it"))
+        }
         ActiveState::Failed => Finding::fail(
             format!("{name} failed: {:?}, exit code or signal {}", unit.result, unit.exec_main_status),
             "its log says why: `journalctl -u` it; docs/exit-codes.md lists the codes",
@@ -103,10 +113,9 @@ pub(super) fn running(facts: &Facts) -> Finding {
             format!("{name} is {}", unit.sub),
             "it becomes active when the domain's quorum is there: look again, or see D21",
         ),
-        ActiveState::Inactive | ActiveState::Other(_) if job_needs_daemon(facts) => Finding::fail(
-            format!("{name} does not run, and a job has a domain here"),
-            "the job has lost its domain: requeue it",
-        ),
+        ActiveState::Inactive | ActiveState::Other(_) if job_needs_daemon(facts) => {
+            Finding::fail(format!("{name} does not run, and a job has a domain here"), requeue(facts))
+        }
         ActiveState::Inactive | ActiveState::Other(_) => {
             Finding::ok(format!("{name} does not run, and no job needs it"))
         }
@@ -186,6 +195,10 @@ pub(super) fn node_map(facts: &Facts) -> Finding {
     let map = facts.config.map.display();
     match &facts.config.entries {
         Told::Unknown(_) if no_service(facts) => Finding::not_applicable("there is no IMEX service here"),
+        // Where maps are made for jobs, there is none before the first.
+        Told::Unknown(_) if has_no_map(facts) && !is_expected(facts) => {
+            Finding::not_applicable(format!("there is no {map}, and no domain that needs it"))
+        }
         Told::Unknown(why) => Finding::unknown(format!("{map}: {why}")),
         Told::Known(entries) if entries.is_empty() => {
             Finding::ok(format!("{map} is empty: no domain is formed"))
@@ -220,6 +233,14 @@ pub(super) fn map_unchanged(facts: &Facts) -> Finding {
 fn no_service(facts: &Facts) -> bool {
     let missing = |unit: &Told<Unit>| matches!(unit, Told::Known(Unit::Missing) | Told::Unknown(_));
     missing(&facts.service.state) && missing(&facts.service.other) && facts.service.processes.is_empty()
+}
+
+/// If there is no node map, or none with a node: between jobs that is as it should be.
+fn has_no_map(facts: &Facts) -> bool {
+    match &facts.config.entries {
+        Told::Known(entries) => entries.is_empty(),
+        Told::Unknown(_) => facts.config.map_changed.is_none(),
+    }
 }
 
 /// If a daemon should run now: its unit does, or a job has a domain here.

@@ -63,6 +63,10 @@ const ROWS: &[(&str, Verdict, Change)] = &[
         facts.operator = Operator::parse("[channels]\nuse = \"per-job\"\n", "x".as_ref()).unwrap();
         facts.channel.faults = Told::Known(vec!["it is missing".into()]);
     }),
+    // A node of a running job has no step between two, and the job's channel counts all the same.
+    ("D04", Verdict::Fail, |facts| stale_channel_of_a_job_that(facts, Life::Runs)),
+    ("D04", Verdict::Fail, |facts| stale_channel_of_a_job_that(facts, Life::Unknown)),
+    ("D04", Verdict::NotApplicable, |facts| stale_channel_of_a_job_that(facts, Life::Ended)),
     ("D05", Verdict::Fail, |facts| facts.channel.access = access(Access::Denied)),
     ("D05", Verdict::NotApplicable, |facts| facts.channel.user = "0".into()),
     ("D05", Verdict::Unknown, |facts| facts.channel.access = Told::Unknown("no such user".into())),
@@ -85,6 +89,12 @@ const ROWS: &[(&str, Verdict, Change)] = &[
         job(facts).stage = "channel_only".into();
     }),
     ("D11", Verdict::Warn, |facts| unit(facts).restarts = 9),
+    ("D11", Verdict::Ok, |facts| {
+        unit(facts).active = ActiveState::Failed;
+        unit(facts).main_pid = None;
+        facts.config.entries = Told::Known(vec![]);
+        facts.job.domain = Told::Known(None);
+    }),
     ("D12", Verdict::Fail, |facts| {
         facts.service.other = Told::Known(Unit::Found(Box::new(service("nvidia-imex.service"))))
     }),
@@ -99,6 +109,14 @@ const ROWS: &[(&str, Verdict, Change)] = &[
     ("D13", Verdict::Unknown, |facts| facts.config.judged = Told::Unknown("no answer".into())),
     ("D14", Verdict::Fail, |facts| facts.config.own = None),
     ("D14", Verdict::Unknown, |facts| facts.config.entries = Told::Unknown("denied".into())),
+    ("D14", Verdict::NotApplicable, |facts| {
+        facts.config.entries = Told::Unknown("file does not exist".into());
+        facts.config.map_changed = None;
+        facts.job.domain = Told::Known(None);
+        unit(facts).active = ActiveState::Inactive;
+        unit(facts).main_pid = None;
+        facts.service.processes.clear();
+    }),
     ("D15", Verdict::Warn, |facts| facts.config.map_changed = Some(time(30))),
     ("D16", Verdict::Fail, |facts| facts.network.listeners = Told::Known(vec![])),
     ("D16", Verdict::Fail, |facts| {
@@ -157,6 +175,10 @@ const ROWS: &[(&str, Verdict, Change)] = &[
     ("D30", Verdict::Ok, |facts| goes(facts, Life::Runs)),
     ("D31", Verdict::Unknown, |facts| facts.job.boot_id = Told::Unknown("no".into())),
     ("D31", Verdict::Fail, |facts| facts.job.boot_id = Told::Known("another".into())),
+    ("D31", Verdict::Fail, |facts| {
+        facts.job.boot_id = Told::Known("another".into());
+        goes(facts, Life::Ended);
+    }),
     ("D32", Verdict::Fail, |facts| {
         facts.config.entries = Told::Known(vec!["10.0.0.1".into(), "10.0.0.9".into()])
     }),
@@ -187,12 +209,37 @@ const ROWS: &[(&str, Verdict, Change)] = &[
 ];
 
 #[test]
+fn a_fix_names_what_it_is_about() {
+    for (id, words, change) in [
+        (
+            "D04",
+            "`imex channel create 8`",
+            (|facts| stale_channel_of_a_job_that(facts, Life::Runs)) as Change,
+        ),
+        ("D11", "`scontrol requeue 7`", |facts| {
+            unit(facts).active = ActiveState::Inactive;
+            unit(facts).main_pid = None;
+        }),
+        ("D31", "`scontrol requeue 7`", |facts| facts.job.boot_id = Told::Known("another".into())),
+        ("D31", "`imex slurm sweep`", |facts| {
+            facts.job.boot_id = Told::Known("another".into());
+            goes(facts, Life::Ended);
+        }),
+    ] {
+        let mut facts = healthy();
+        change(&mut facts);
+        facts.channel.path = "/dev/nvidia-caps-imex-channels/channel8".into();
+        let fix = (known_by(id).judge)(&facts).fix.unwrap_or_default();
+        assert!(fix.contains(words), "{id}: {fix}");
+    }
+}
+
+#[test]
 fn each_check_comes_out_as_the_facts_are() {
     for (line, (id, verdict, change)) in ROWS.iter().enumerate() {
         let mut facts = healthy();
         change(&mut facts);
-        let check = ALL.iter().find(|check| check.id == *id).unwrap();
-        let finding = (check.judge)(&facts);
+        let finding = (known_by(id).judge)(&facts);
         assert_eq!(finding.verdict, *verdict, "row {line}, {id}: {}", finding.evidence);
         assert_eq!(
             finding.fix.is_some(),
@@ -431,6 +478,18 @@ fn prologs(facts: &mut Facts) -> &mut Vec<Run> {
 fn goes(facts: &mut Facts, life: Life) {
     facts.job.alive.clear();
     facts.job.lives.insert(7, life);
+}
+
+fn known_by(id: &str) -> &'static Check {
+    known(id).unwrap()
+}
+
+/// Its channel has another driver's number.
+fn stale_channel_of_a_job_that(facts: &mut Facts, life: Life) {
+    facts.operator = Operator::parse("[channels]\nuse = \"per-job\"\n", "x".as_ref()).unwrap();
+    facts.channel.faults = Told::Known(vec!["its major is 66, not 234".into()]);
+    job(facts).channel = Some("/dev/nvidia-caps-imex-channels/channel8".into());
+    goes(facts, life);
 }
 
 fn gpus(facts: &mut Facts) -> &mut Vec<Gpu> {
