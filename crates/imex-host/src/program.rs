@@ -30,6 +30,7 @@ pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bi
 pub struct Program {
     name: OsString,
     words: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
     path: OsString,
     deadline: Duration,
 }
@@ -91,13 +92,26 @@ impl Program {
     pub fn new(name: impl Into<OsString>) -> Self {
         /// Longer than a busy controller takes, shorter than a person waits.
         const DEADLINE: Duration = Duration::from_secs(10);
-        Program { name: name.into(), words: Vec::new(), path: DEFAULT_PATH.into(), deadline: DEADLINE }
+        Program {
+            name: name.into(),
+            words: Vec::new(),
+            environment: Vec::new(),
+            path: DEFAULT_PATH.into(),
+            deadline: DEADLINE,
+        }
     }
 
     /// Adds words to its command line.
     #[must_use]
     pub fn words<W: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
         self.words.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
+        self
+    }
+
+    /// A variable of its environment, beside those of this process.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
         self
     }
 
@@ -129,6 +143,7 @@ impl Program {
     pub async fn ask(&self) -> Result<Said, RunError> {
         let started = Command::new(&self.name)
             .args(&self.words)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .env("PATH", &self.path)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

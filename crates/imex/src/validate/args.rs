@@ -55,6 +55,9 @@ pub(crate) struct ValidateArgs {
     /// The job's nodes
     #[arg(long, value_name = "NODES", env = "SLURM_JOB_NODELIST", hide = true)]
     pub(crate) nodelist: Option<String>,
+    /// The step that this runs in, if it is not the job's script
+    #[arg(long, value_name = "ID", env = "SLURM_STEP_ID", hide = true)]
+    pub(crate) step: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -3,11 +3,10 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use imex_host::Program;
 use serde::Serialize;
 
 use super::args::ValidateArgs;
-use super::collect::Job;
+use super::collect::{Job, srun};
 use crate::exit::Exit;
 
 /// The test that reads between the GPUs of several nodes.
@@ -50,7 +49,7 @@ pub(super) async fn measure(args: &ValidateArgs, job: &Job) -> Bandwidth {
         };
     };
     let nodes = job.nodes.len().to_string();
-    let srun = Program::new("srun")
+    let srun = srun(args, job)
         // One rank for each GPU, as its multi-node tests want it.
         .words([
             "--nodes",
@@ -60,7 +59,6 @@ pub(super) async fn measure(args: &ValidateArgs, job: &Job) -> Bandwidth {
             "--quiet",
         ])
         .words([program.as_os_str(), "-t".as_ref(), TEST.as_ref()])
-        .path(&args.path)
         .deadline(args.bandwidth_timeout);
     match srun.run().await {
         Err(error) => Bandwidth::Failed { why: imex_config::chain(&error) },

@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use imex_host::{HostList, Program};
+use imex_host::{HostList, Program, compress};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::args::ValidateArgs;
 use super::member::Report;
 use crate::exit::Exit;
 use crate::failure::Failure;
+
+/// How long Slurm may take to tell a job's nodes.
+const ASK: Duration = Duration::from_secs(10);
 
 /// The job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -45,6 +50,27 @@ pub(super) fn job(args: &ValidateArgs) -> Result<Job, Failure> {
     Ok(Job { id: id.clone(), nodes: nodes.iter().collect() })
 }
 
+/// The job with all of its nodes. In a step on some of them srun names only these the job's, and the set of all is what a
+/// domain is held against; where Slurm does not tell, it is what srun says.
+pub(super) async fn whole(args: &ValidateArgs, job: Job) -> Job {
+    if args.step.is_none() || args.reports.is_some() {
+        return job;
+    }
+    let words = ["show", "job", &job.id, "--json"];
+    let scontrol = Program::new("scontrol").words(words).path(&args.path).deadline(args.timeout.min(ASK));
+    let told = scontrol.run().await.ok().and_then(|said| nodes_of(&said.out, &job.id));
+    Job { nodes: told.unwrap_or(job.nodes), id: job.id }
+}
+
+/// The nodes of a job in what `scontrol show job --json` prints.
+fn nodes_of(text: &str, id: &str) -> Option<Vec<String>> {
+    let shown: Value = serde_json::from_str(text).ok()?;
+    let is_it = |job: &&Value| job["job_id"].as_u64().is_some_and(|number| number.to_string() == id);
+    let list = shown["jobs"].as_array()?.iter().find(is_it)?["nodes"].as_str()?;
+    let nodes: Vec<String> = HostList::parse(list).ok()?.iter().collect();
+    (!nodes.is_empty()).then_some(nodes)
+}
+
 /// Asks the members, or reads what they have told.
 pub(super) async fn collect(args: &ValidateArgs, job: &Job) -> Result<Collected, Failure> {
     if let Some(file) = &args.reports {
@@ -54,7 +80,7 @@ pub(super) async fn collect(args: &ValidateArgs, job: &Job) -> Result<Collected,
     // Every node has this program at the same place, or the shared folder would not have started it here.
     let own = fs::read_link("/proc/self/exe").unwrap_or_else(|_| PathBuf::from("imex"));
     let count = job.nodes.len().to_string();
-    let srun = Program::new("srun")
+    let srun = srun(args, job)
         // A task on each node, beside whatever the job runs; one that fails does not end the others.
         .words([
             "--nodes",
@@ -66,6 +92,8 @@ pub(super) async fn collect(args: &ValidateArgs, job: &Job) -> Result<Collected,
             "--kill-on-bad-exit=0",
         ])
         .words(["--quiet", "--input=none"])
+        // Counted from the first task that ends: the others' reports must not be lost for one that hangs.
+        .words([format!("--wait={}", (args.timeout.as_secs() / 2).max(1))])
         .words([
             own.as_os_str(),
             "validate".as_ref(),
@@ -73,7 +101,6 @@ pub(super) async fn collect(args: &ValidateArgs, job: &Job) -> Result<Collected,
             "-c".as_ref(),
             args.config.as_os_str(),
         ])
-        .path(&args.path)
         .deadline(args.timeout);
     let said = srun.ask().await.map_err(|error| {
         Failure::new(Exit::NoReport, &error)
@@ -82,8 +109,28 @@ pub(super) async fn collect(args: &ValidateArgs, job: &Job) -> Result<Collected,
     Ok(Collected { reports: reports(&said.out), complaint: said.err.trim().to_owned() })
 }
 
+/// srun for the whole job: in a step it takes the step's nodes for the job's, unless it is told.
+pub(super) fn srun(args: &ValidateArgs, job: &Job) -> Program {
+    Program::new("srun").env("SLURM_JOB_NODELIST", compress(&job.nodes)).path(&args.path)
+}
+
 /// The reports among lines; others, such as those of a login shell, are passed over.
 pub(super) fn reports(text: &str) -> BTreeMap<String, Report> {
     let reports = text.lines().filter_map(|line| serde_json::from_str::<Report>(line).ok());
     reports.map(|report| (report.node.clone(), report)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jobs_nodes_are_those_of_its_own_part_of_what_slurm_shows() {
+        let shown =
+            r#"{"jobs":[{"job_id":6,"nodes":"n9"},{"job_id":7,"nodes":"n[1-3]"},{"job_id":8,"nodes":""}]}"#;
+        assert_eq!(nodes_of(shown, "7").unwrap(), ["n1", "n2", "n3"]);
+        for (text, id) in [(shown, "9"), (shown, "8"), ("{}", "7"), ("", "7")] {
+            assert_eq!(nodes_of(text, id), None, "{text} {id}");
+        }
+    }
 }

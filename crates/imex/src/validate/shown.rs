@@ -74,7 +74,8 @@ impl Validated {
         let by = part.by.as_ref().map(|by| format!(" of {by}")).unwrap_or_default();
         let state = if part.wrong.is_empty() { "verified" } else { "NOT verified" };
         writeln!(out, "domain{by}: {state}: {}", compress(&part.nodes))?;
-        if !verdict::has_channels(part, &self.members) {
+        let reported = part.nodes.iter().any(|node| self.members.contains_key(node));
+        if reported && !verdict::has_channels(part, &self.members) {
             writeln!(out, "  no channel was checked: the drivers have none, or channels.use is off")?;
         }
         for Wrong { exit_code: _, nodes, what } in &part.wrong {

@@ -24,6 +24,7 @@ fn help_and_wrong_command_lines_of_doctor_and_validate_are_as_recorded() {
         ("doctor-explain-unknown", "doctor explain 42"),
         ("doctor-explain-unknown-json", "doctor explain 42 --json"),
         ("doctor-bad-time", "doctor --ask soon"),
+        ("doctor-unknown-check", "doctor --only D01,D99"),
         ("doctor-options-and-subcommand", "doctor --quiet explain 800"),
         ("validate-help", "validate --help"),
         ("validate-no-job", "validate"),
@@ -59,6 +60,10 @@ fn machines_are_examined_as_recorded() {
     for (name, words) in [
         ("doctor-bare", "doctor --root DIR/bare -c DIR/bare.toml --slurm-conf DIR/none --ask 500ms"),
         ("doctor-ill", "doctor --root DIR/ill -c DIR/ill.toml --slurm-conf DIR/slurm.conf --ask 500ms"),
+        (
+            "doctor-ill-only",
+            "doctor --only d14,D16,D40 --skip D40 --root DIR/ill -c DIR/ill.toml --slurm-conf DIR/slurm.conf --ask 500ms",
+        ),
         (
             "doctor-ill-quiet-json",
             "doctor -q --json --root DIR/ill -c DIR/ill.toml --slurm-conf DIR/slurm.conf --ask 500ms",
@@ -125,6 +130,18 @@ fn jobs_are_validated_as_recorded() {
         ("validate-not-measured", "DIR/good.jsonl --bandwidth --min-bandwidth 300 --path DIR/none"),
     ] {
         golden(&site, name, &format!("{job} {words}"));
+    }
+    for (name, srun) in [
+        // Two of three nodes report, and srun says why the third does not.
+        ("some", "cat DIR/good.jsonl\necho 'srun: error: n3: task 2: Exited with exit code 2' >&2\nexit 2"),
+        ("hangs", "exec sleep 60"),
+        ("babbles", "printf '\\377\\376{]\\n{\"node\":7}\\n'\nexit 0"),
+    ] {
+        let srun = srun.replace("DIR", site.dir.path().to_str().unwrap());
+        site.script(&format!("{name}/srun"), &srun);
+        let words =
+            format!("validate --job 7 --nodelist n[1-3] --timeout 500ms --path DIR/{name}:/usr/bin:/bin");
+        golden(&site, &format!("validate-srun-{name}"), &words);
     }
     golden(&site, "validate-no-srun", "validate --job 7 --nodelist n[1-2] --path DIR/none");
     golden(&site, "validate-bad-list", "validate --job 7 --nodelist n[1-");
@@ -198,8 +215,7 @@ fn slurm_is_asked_before_a_job_without_a_step_is_called_left_behind() {
     site.write("ill/run/leases/7.0.lease", "");
     for (state, verdict) in [("RUNNING", "D30 ok"), ("COMPLETED", "D30 warn"), ("NEW_STATE", "D30 unknown")] {
         let answer = format!(r#"{{"jobs":[{{"job_id":6,"job_state":["{state}"],"nodes":""}}]}}"#);
-        site.write("bin/scontrol", &format!("#!/bin/sh\necho '{answer}'\n"));
-        fs::set_permissions(site.path("bin/scontrol"), fs::Permissions::from_mode(0o755)).unwrap();
+        site.script("bin/scontrol", &format!("echo '{answer}'"));
         let words =
             "doctor --root DIR/ill -c DIR/ill.toml --slurm-conf DIR/slurm.conf --path DIR/bin --ask 5s";
         let said = run(&mut site.command(words));
@@ -366,10 +382,17 @@ impl Site {
         fs::write(path, text).unwrap();
     }
 
+    fn script(&self, name: &str, lines: &str) {
+        self.write(name, &format!("#!/bin/sh\n{lines}\n"));
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
     fn command(&self, words: &str) -> std::process::Command {
         let words = words.replace("DIR", self.dir.path().to_str().unwrap());
         let mut command = imex(&words.split_whitespace().collect::<Vec<_>>());
-        for variable in ["SLURM_CONF", "SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURMD_NODENAME"] {
+        for variable in
+            ["SLURM_CONF", "SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_STEP_ID", "SLURMD_NODENAME"]
+        {
             command.env_remove(variable);
         }
         command.env("PATH", Path::new("/usr/bin"));
