@@ -13,6 +13,7 @@ mod jobs;
 mod killed;
 mod look;
 mod munge;
+mod operator;
 mod order;
 mod records;
 mod rig;
@@ -20,6 +21,7 @@ mod seeds;
 mod site;
 mod split;
 mod traces;
+mod units;
 
 use std::path::PathBuf;
 
@@ -80,6 +82,8 @@ enum Ground {
     AwsSeed,
     /// Six nodes with NVIDIA's prolog and epilog.
     NvidiaSeed,
+    /// Four nodes with what is shipped, as the documents say.
+    Shipped,
     /// Eighteen nodes.
     Eighteen,
 }
@@ -92,7 +96,7 @@ enum Length {
     Long,
 }
 
-const SCENARIOS: [Scenario; 15] = [
+const SCENARIOS: [Scenario; 18] = [
     Scenario {
         name: "1",
         claim: "the first line of a job sees its domain UP from every node, and afterwards nothing is left",
@@ -183,6 +187,27 @@ const SCENARIOS: [Scenario; 15] = [
         ground: Ground::NvidiaSeed,
         length: Length::Short,
         run: seeds::nvidia,
+    },
+    Scenario {
+        name: "12",
+        claim: "validate, doctor, channel, settings and check tell the truth in jobs, on ill nodes and after a boot",
+        ground: Ground::Shipped,
+        length: Length::Short,
+        run: operator::run,
+    },
+    Scenario {
+        name: "13",
+        claim: "what is asked of systemd is what a real one answers",
+        ground: Ground::Shipped,
+        length: Length::Short,
+        run: units::tests,
+    },
+    Scenario {
+        name: "14",
+        claim: "the units of `follow` and `topology watch` do their work, and live through what may come",
+        ground: Ground::Shipped,
+        length: Length::Short,
+        run: units::keepers,
     },
     Scenario {
         name: "10",
@@ -352,6 +377,9 @@ impl Ground {
             Ground::Ipv6 => Site { network: Network::Ipv6, address_names: Some("fabric"), ..Site::new(4) },
             Ground::AwsSeed => Site { hooks: aws_hooks(options.seeds.as_deref())?, ..nvidia },
             Ground::NvidiaSeed => Site { hooks: seeds::nvidia_hooks(options.seeds.as_deref())?, ..nvidia },
+            Ground::Shipped => {
+                Site { hooks: Hooks::Shipped, topology: Some(operator::TOPOLOGY.to_owned()), ..Site::new(4) }
+            }
             Ground::Eighteen => Site::new(18),
         };
         Ok(Site { keep, ..site })

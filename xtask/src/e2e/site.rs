@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use crate::error::TaskError;
 use crate::process::Program;
-use crate::slurm_lab::{File, Keep, LAB, Machines, Network, Setup};
+use crate::slurm_lab::{DRIVER, File, Keep, LAB, Machines, Network, Setup};
 use crate::tree;
+
+mod shipped;
 
 /// Whose names the service goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub(crate) enum Hooks {
     Ours,
     /// The same, and what each run costs goes to `/var/log/NAME.usage`.
     Measured,
+    /// What is shipped, as it is: the scripts, all units, and the lines that `imex slurm settings` prints.
+    Shipped,
     /// Nothing: what a job costs without.
     Empty,
     /// A prolog and perhaps an epilog of somebody else, as they are.
@@ -105,7 +109,7 @@ impl Hooks {
     /// Under whose names the service has to be installed for them.
     pub(crate) fn provider(&self) -> Provider {
         match self {
-            Hooks::Ours | Hooks::Measured | Hooks::Empty => Provider::Imexd,
+            Hooks::Ours | Hooks::Measured | Hooks::Shipped | Hooks::Empty => Provider::Imexd,
             Hooks::Scripts { .. } => Provider::NvidiaImex,
         }
     }
@@ -144,10 +148,18 @@ impl Site {
         files.extend(self.units()?);
         files.extend(self.settings()?);
         files.extend(self.hook_files()?);
+        let (slurm_conf, partition) = match self.hooks {
+            Hooks::Shipped => (shipped::slurm_conf(self)?, shipped::PARTITION),
+            Hooks::Ours | Hooks::Measured | Hooks::Empty | Hooks::Scripts { .. } => (self.hook_lines(), ""),
+        };
+        if self.hooks == Hooks::Shipped {
+            files.extend(shipped::files()?);
+        }
         let machines = Machines {
             network: self.network,
             address_names: self.address_names,
-            slurm_conf: self.hook_lines(),
+            slurm_conf,
+            partition,
             files,
         };
         Ok(Setup { topology: self.topology.clone(), ..Setup::machines(self.nodes, machines) })
@@ -197,17 +209,22 @@ impl Site {
         // Users look at the domain from inside their jobs.
         let config = shipped.replace("OPENIMEX_CMD_SOCKET_MODE=0660", "OPENIMEX_CMD_SOCKET_MODE=0666");
         TaskError::unless(config != shipped, || "dist/conf/config.cfg has no mode of 0660".to_owned())?;
-        let provider = self.provider.daemon();
-        let (budget, stop) = (self.budget.as_millis(), STOP.as_millis());
-        let operator = format!(
-            "[service]\nprovider = \"{provider}\"\n\n[hardware]\nask_instance_type = true\n\n[channels]\nuse = \"per-job\"\n\n\
-             [prolog]\nbudget = \"{budget}ms\"\nstop = \"{stop}ms\"\n"
-        );
         Ok(vec![
             File::text("/etc/nvidia-imex/config.cfg", config),
-            File::text(OPERATOR, operator),
-            File::text(FABRIC, format!("driver 595.45.04\n{}", HEALTHY_GPU.repeat(4))),
+            File::text(OPERATOR, self.operator()),
+            File::text(FABRIC, format!("driver {DRIVER}\n{}", HEALTHY_GPU.repeat(4))),
         ])
+    }
+
+    /// The text of `openimex.toml`.
+    fn operator(&self) -> String {
+        let provider = self.provider.daemon();
+        let (budget, stop) = (self.budget.as_millis(), STOP.as_millis());
+        let count = if self.hooks == Hooks::Shipped { shipped::COUNT } else { "" };
+        format!(
+            "[service]\nprovider = \"{provider}\"\n\n[hardware]\nask_instance_type = true\n\n[channels]\nuse = \"per-job\"\n{count}\n\
+             [prolog]\nbudget = \"{budget}ms\"\nstop = \"{stop}ms\"\n"
+        )
     }
 
     fn hook_lines(&self) -> String {
@@ -221,7 +238,7 @@ impl Site {
                 lines + &format!("Epilog={LAB_FILES}/epilog\nTaskProlog={LAB_FILES}/task-prolog\n")
             }
             Hooks::Scripts { epilog: Some(_), .. } => lines + &format!("Epilog={LAB_FILES}/epilog\n"),
-            Hooks::Empty | Hooks::Scripts { epilog: None, .. } => lines,
+            Hooks::Shipped | Hooks::Empty | Hooks::Scripts { epilog: None, .. } => lines,
         }
     }
 
@@ -235,6 +252,7 @@ impl Site {
                 files.push(hook("task-prolog"));
                 Ok(files)
             }
+            Hooks::Shipped => Ok(Vec::new()),
             Hooks::Empty => Ok(vec![File::script(at("prolog"), "#!/bin/sh\n")]),
             Hooks::Scripts { prolog, epilog } => {
                 let epilog = epilog.iter().map(|path| theirs("epilog", path));

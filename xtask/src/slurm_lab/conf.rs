@@ -45,6 +45,8 @@ pub(crate) struct Machines {
     pub(crate) address_names: Option<&'static str>,
     /// More lines for `slurm.conf`. A key that is there already is replaced: Slurm uses the last one.
     pub(crate) slurm_conf: String,
+    /// More words for the partition's line.
+    pub(crate) partition: &'static str,
     /// Files beyond the packages, the same on the controller and on each node.
     pub(crate) files: Vec<File>,
 }
@@ -133,7 +135,13 @@ impl Setup {
                 ));
             }
         }
-        text.push_str("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n");
+        let words = match &self.nodes_are {
+            Nodes::Daemons => "",
+            Nodes::Machines(machines) => machines.partition,
+        };
+        text.push_str(&format!(
+            "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP {words}\n"
+        ));
         for name in &self.partitions {
             text.push_str(&format!(
                 "PartitionName={name} Topology={name} Nodes=ALL MaxTime=INFINITE State=UP\n"

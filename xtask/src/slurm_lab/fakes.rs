@@ -3,6 +3,7 @@
 //! | fake | how it says so |
 //! |---|---|
 //! | `/proc/devices` with both `nvidia-caps` lines | the line of a driver `openimex-lab-fake` before them |
+//! | `/proc/driver/nvidia` with a version and the number of channels in `/etc/openimex-lab/channels`, else 2048 | the version says `a fake` |
 //! | `/dev/nvidia0` to `3`, really `/dev/null` | their major number is not 195 |
 //! | `/proc/sys/kernel/random/boot_id`, new at each power-on | it is a mount |
 //! | an instance-metadata server | the header `Server: openimex-lab (a fake)` |
@@ -28,6 +29,15 @@ const CAPS_MAJOR: u64 = 239;
 
 /// The same, for the line that says what this is.
 const FAKE_MAJOR: u64 = 238;
+
+/// The driver's version, which is also what the fake of NVML says.
+pub(crate) const DRIVER: &str = "595.45.04";
+
+/// How many channels the driver has where a machine's disk does not say.
+const CHANNELS: &str = "2048";
+
+/// Where it says.
+pub(crate) const CHANNELS_FILE: &str = "/etc/openimex-lab/channels";
 
 /// How many GPUs a node pretends to have.
 const GPUS: u64 = 4;
@@ -60,6 +70,8 @@ pub(super) fn install(root: &Path) -> nix::Result<()> {
     filesystem::folder(&place)?;
     let real = fs::read_to_string("/proc/devices").map_err(errno)?;
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/uuid").map_err(errno)?;
+    driver(root, &place).map_err(errno)?;
+    filesystem::bind(&place.join("driver"), &root.join("proc/driver"))?;
     let fakes =
         [("devices", "proc/devices", devices(&real)), ("boot_id", "proc/sys/kernel/random/boot_id", boot_id)];
     for (name, over, text) in fakes {
@@ -68,6 +80,19 @@ pub(super) fn install(root: &Path) -> nix::Result<()> {
         filesystem::bind(&path, &root.join(over))?;
     }
     Ok(())
+}
+
+/// What the driver shows of itself.
+fn driver(root: &Path, place: &Path) -> std::io::Result<()> {
+    let channels = fs::read_to_string(root.join(&CHANNELS_FILE[1..])).unwrap_or_else(|_| CHANNELS.to_owned());
+    let folder = place.join("driver/nvidia");
+    fs::create_dir_all(&folder)?;
+    let version = format!("NVRM version: NVIDIA UNIX Open Kernel Module (a fake)  {DRIVER}  Release Build\n");
+    fs::write(folder.join("version"), version)?;
+    fs::write(
+        folder.join("params"),
+        format!("CreateImexChannel0: 0\nImexChannelCount: {}\n", channels.trim()),
+    )
 }
 
 /// The real text of `/proc/devices` with the driver's lines at the end of the character devices.
