@@ -196,7 +196,7 @@ const SCENARIOS: [Scenario; 18] = [
         run: operator::run,
     },
     Scenario {
-        name: "13",
+        name: "15",
         claim: "what is asked of systemd is what a real one answers",
         ground: Ground::Shipped,
         length: Length::Short,

@@ -111,7 +111,6 @@ complete -c imex -n "__fish_imex_using_subcommand follow" -s c -l config -d 'Con
 complete -c imex -n "__fish_imex_using_subcommand follow" -l map -d 'The node map to keep' -r -F
 complete -c imex -n "__fish_imex_using_subcommand follow" -l leases -d 'Where jobs leave their leases' -r -F
 complete -c imex -n "__fish_imex_using_subcommand follow" -l service -d 'The service to restart: systemd:UNIT, or lab:DIR/node-K for a node of `imex lab up`' -r
-complete -c imex -n "__fish_imex_using_subcommand follow" -l path -d 'Where systemctl is looked for: folders with colons between' -r
 complete -c imex -n "__fish_imex_using_subcommand follow" -l listen -d 'Address on which the other members ask how far this one is' -r
 complete -c imex -n "__fish_imex_using_subcommand follow" -l port -d 'TCP port for that, the same on all members' -r
 complete -c imex -n "__fish_imex_using_subcommand follow" -l interval -d 'The time between looks at the topology, for instance 30s, 1m' -r
@@ -328,14 +327,15 @@ complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcomman
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from help" -f -a "issue" -d 'Issue certificates for the nodes of a map, or for one node'
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from help" -f -a "show" -d 'Tell what is in certificates, and whether they count'
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -s h -l help -d 'Print help'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "prolog" -d 'Form this node\'s domain for the job that is about to start: Slurm\'s Prolog'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "epilog" -d 'Take away what the prolog made for a job: Slurm\'s Epilog'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "sweep" -d 'Take away what lost epilogs left behind: at boot, and as Slurm\'s HealthCheckProgram'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "task-prolog" -d 'Let a task start only if its job\'s domain is UP, and tell it of the domain: Slurm\'s TaskProlog'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "settings" -d 'Print the lines that slurm.conf needs, and what each really means'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "check" -d 'Judge a slurm.conf, or a running controller, for jobs that need a verified domain'
-complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check metrics help" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check metrics help" -f -a "prolog" -d 'Form this node\'s domain for the job that is about to start: Slurm\'s Prolog'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check metrics help" -f -a "epilog" -d 'Take away what the prolog made for a job: Slurm\'s Epilog'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check metrics help" -f -a "sweep" -d 'Take away what lost epilogs left behind: at boot, and as Slurm\'s HealthCheckProgram'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check metrics help" -f -a "task-prolog" -d 'Let a task start only if its job\'s domain is UP, and tell it of the domain: Slurm\'s TaskProlog'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check metrics help" -f -a "settings" -d 'Print the lines that slurm.conf needs, and what each really means'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check metrics help" -f -a "check" -d 'Judge a slurm.conf, or a running controller, for jobs that need a verified domain'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check metrics help" -f -a "metrics" -d 'Tell Prometheus what the records of prologs, epilogs and sweeps come to'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and not __fish_seen_subcommand_from prolog epilog sweep task-prolog settings check metrics help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from prolog" -s c -l config -d 'How domains are made on this node' -r -F
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from prolog" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from prolog" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -351,6 +351,7 @@ complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcomm
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from task-prolog" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -l scripts -d 'The folder of the scripts on every node' -r -F
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -s c -l config -d 'How domains are made: openimex.toml' -r -F
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -l slurm-version -d 'Write them for this release of Slurm; without it, for all' -r
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -l pcs -d 'Print the JSON for aws pcs update-cluster --slurm-configuration'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -362,12 +363,17 @@ complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcomm
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l no-scripts -d 'Do not look at the scripts: they are on other machines'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from metrics" -l to -d 'Write them to this file, as a whole, for a collector of text files' -r -F
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from metrics" -s c -l config -d 'How domains are made: openimex.toml' -r -F
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from metrics" -l json -d 'Print JSON'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from metrics" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "prolog" -d 'Form this node\'s domain for the job that is about to start: Slurm\'s Prolog'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "epilog" -d 'Take away what the prolog made for a job: Slurm\'s Epilog'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "sweep" -d 'Take away what lost epilogs left behind: at boot, and as Slurm\'s HealthCheckProgram'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "task-prolog" -d 'Let a task start only if its job\'s domain is UP, and tell it of the domain: Slurm\'s TaskProlog'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "settings" -d 'Print the lines that slurm.conf needs, and what each really means'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "check" -d 'Judge a slurm.conf, or a running controller, for jobs that need a verified domain'
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "metrics" -d 'Tell Prometheus what the records of prologs, epilogs and sweeps come to'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -s c -l config -d 'How domains are made: openimex.toml' -r -F
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l as -d 'The user whose access to the channel counts; who runs this if not given' -r
@@ -375,6 +381,8 @@ complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_su
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l root -d 'Look at a machine whose files lie under this folder' -r -F
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l path -d 'Where programs are looked for: folders with colons between' -r
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l slurm-conf -d 'Where slurm.conf is; the controller is asked where there is none' -r -F
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l only -d 'Judge by these checks only, for instance D04,D21' -r
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l skip -d 'Judge without these checks, for instance D40,D41, which are the same on every node' -r
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l bundle -d 'Also write facts, findings, files and the ends of logs, without secrets, into this tar.gz' -r -F
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -s q -l quiet -d 'Show only what is not ok'
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l json -d 'Print JSON'
@@ -396,6 +404,7 @@ complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l path -d 'Where srun and nvbandwidth are looked for: folders with colons between' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l job -d 'The job\'s number' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l nodelist -d 'The job\'s nodes' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l step -d 'The step that this runs in, if it is not the job\'s script' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l script -d 'Print a batch script that validates, for sbatch, and do nothing else'
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l bandwidth -d 'Also measure the bandwidth between all GPUs with nvbandwidth, if it is found'
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l json -d 'Print JSON'
@@ -449,5 +458,6 @@ complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcomma
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from slurm" -f -a "task-prolog" -d 'Let a task start only if its job\'s domain is UP, and tell it of the domain: Slurm\'s TaskProlog'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from slurm" -f -a "settings" -d 'Print the lines that slurm.conf needs, and what each really means'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from slurm" -f -a "check" -d 'Judge a slurm.conf, or a running controller, for jobs that need a verified domain'
+complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from slurm" -f -a "metrics" -d 'Tell Prometheus what the records of prologs, epilogs and sweeps come to'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from doctor" -f -a "explain" -d 'Tell what a code of CUDA means here: 101, 400, 401, 719, 800, 801, 802'
 complete -c imex -n "__fish_imex_using_subcommand help; and __fish_seen_subcommand_from validate" -f -a "member" -d 'Tell what this member knows, as one line of JSON: what validate starts on every node'

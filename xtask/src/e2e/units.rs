@@ -1,4 +1,4 @@
-//! Scenarios 13 and 14: what takes a real systemd as process 1. The tests of imex-host that are ignored elsewhere, and the
+//! Scenarios 14 and 15: what takes a real systemd as process 1. The tests of imex-host that are ignored elsewhere, and the
 //! units that keep maps and topology.
 
 use std::fs;
@@ -22,7 +22,7 @@ const INVENTORY: &str = "/etc/openimex/inventory.yaml";
 /// Quick enough to be waited for, and silent for longer than a turn takes.
 const QUICK: &str = "RestartSec=500ms\nWatchdogSec=3s\n";
 
-/// Scenario 13: `crates/imex-host/tests/systemd.rs` on a node.
+/// Scenario 15: `crates/imex-host/tests/systemd.rs` on a node.
 pub(super) fn tests(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
     let program = test_program()?;
     let to = rig.cluster().dir().join("out/systemd-tests");
