@@ -67,8 +67,8 @@ pub fn run(line: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn obey(args: &Args, line: &[OsString]) -> Exit {
     if args.version {
-        say(io::stdout(), &args::version_line());
-        return Exit::Success;
+        let told = say(io::stdout(), &args::version_line());
+        return told.map_or(Exit::Failure, |()| Exit::Success);
     }
     if args.check {
         return check(args);
@@ -106,19 +106,23 @@ fn check(args: &Args) -> Exit {
     {
         loaded.problems.push(Problem::new(Severity::Error, &args.config, what).hint(hint));
     }
-    if !loaded.problems.is_empty() {
-        say(io::stdout(), &loaded.problems.to_string());
+    if !loaded.problems.is_empty() && say(io::stdout(), &loaded.problems.to_string()).is_err() {
+        return Exit::Failure;
     }
     if loaded.problems.fail(Strictness::Strict) { Exit::Configuration } else { Exit::Success }
 }
 
 fn complain(error: &StartError) {
     if let Some(text) = error.last_words() {
-        say(io::stderr(), &text);
+        // There is nobody else to tell.
+        let _ = say(io::stderr(), &text);
     }
 }
 
 /// A closed pipe is no failure.
-fn say(mut to: impl Write, text: &str) {
-    let _ = writeln!(to, "{text}");
+fn say(mut to: impl Write, text: &str) -> io::Result<()> {
+    match writeln!(to, "{text}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use thiserror::Error;
@@ -68,7 +68,7 @@ impl fmt::Display for Holders<'_> {
 pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, PortError> {
     try_listen(address).map_err(|source| {
         if source.kind() == io::ErrorKind::AddrInUse {
-            PortError::Taken { address, holders: holders(Path::new("/proc"), address.port()) }
+            PortError::Taken { address, holders: holders(Path::new("/proc"), address) }
         } else {
             PortError::Refused { address, source }
         }
@@ -82,11 +82,12 @@ fn try_listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Who listens on a port, whatever the address. Empty where /proc does not tell, as for other users' processes.
-fn holders(proc: &Path, port: u16) -> Vec<Holder> {
+/// Who listens where nobody else can any more if this address is taken: on the port, at this address or at all. Empty where
+/// /proc does not tell, as for other users' processes.
+fn holders(proc: &Path, address: SocketAddr) -> Vec<Holder> {
     let tables =
         ["net/tcp", "net/tcp6"].map(|table| fs::read_to_string(proc.join(table)).unwrap_or_default());
-    let sockets: Vec<String> = tables.iter().flat_map(|table| listening(table, port)).collect();
+    let sockets: Vec<String> = tables.iter().flat_map(|table| listening(table, address)).collect();
     if sockets.is_empty() {
         return Vec::new();
     }
@@ -95,16 +96,31 @@ fn holders(proc: &Path, port: u16) -> Vec<Holder> {
     holders
 }
 
-/// The sockets that listen on a port, as links in `/proc/PID/fd` name them, from a table as in proc_pid_net(5).
-fn listening(table: &str, port: u16) -> Vec<String> {
+/// The sockets that listen at an address, or at all addresses of this machine, as links in `/proc/PID/fd` name them, from a
+/// table as in proc_pid_net(5).
+fn listening(table: &str, address: SocketAddr) -> Vec<String> {
     const LISTEN: &str = "0A";
-    let port = format!("{port:04X}");
+    let port = format!("{:04X}", address.port());
     let inode = |line: &str| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let (_, local_port) = fields.get(1)?.rsplit_once(':')?;
-        (local_port == port && *fields.get(3)? == LISTEN).then(|| fields.get(9).copied())?.map(str::to_owned)
+        let (local, local_port) = fields.get(1)?.rsplit_once(':')?;
+        let local = local_address(local)?;
+        let meets = local == address.ip() || local.is_unspecified() || address.ip().is_unspecified();
+        let listens = meets && local_port == port && *fields.get(3)? == LISTEN;
+        listens.then(|| fields.get(9).copied())?.map(str::to_owned)
     };
     table.lines().skip(1).filter_map(inode).map(|inode| format!("socket:[{inode}]")).collect()
+}
+
+/// An address as those tables have it: words of 32 bits as the machine stores them, in hexadecimal digits.
+fn local_address(digits: &str) -> Option<IpAddr> {
+    let words = digits.as_bytes().chunks(8).map(|word| {
+        let word = std::str::from_utf8(word).ok()?;
+        Some(u32::from_str_radix(word, 16).ok()?.to_ne_bytes())
+    });
+    let bytes = words.collect::<Option<Vec<_>>>()?.concat();
+    let four = <[u8; 4]>::try_from(bytes.as_slice()).map(IpAddr::from);
+    four.or_else(|_| <[u8; 16]>::try_from(bytes.as_slice()).map(IpAddr::from)).ok()
 }
 
 fn processes(proc: &Path) -> impl Iterator<Item = u32> {
@@ -135,9 +151,15 @@ mod tests {
    0: 0100007F:C350 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 111 1 0
    1: 0100007F:C351 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 222 1 0
    2: 0100007F:C350 0100007F:1234 01 00000000:00000000 00:00000000 00000000     0        0 333 1 0
+   3: 0200007F:C350 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 444 1 0
+   4: 00000000:C350 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 555 1 0
 ";
-        assert_eq!(listening(table, 50000), ["socket:[111]"]);
-        assert!(listening("nonsense\nnonsense", 50000).is_empty());
+        let at = |address: &str| listening(table, address.parse().unwrap());
+        assert_eq!(at("127.0.0.1:50000"), ["socket:[111]", "socket:[555]"]);
+        assert_eq!(at("0.0.0.0:50000"), ["socket:[111]", "socket:[444]", "socket:[555]"]);
+        assert!(listening("nonsense\nnonsense", "127.0.0.1:50000".parse().unwrap()).is_empty());
+        let six = local_address("000080FE00000000FF005450B6AD1DFE").unwrap();
+        assert_eq!(six.to_string(), "fe80::5054:ff:fe1d:adb6");
     }
 
     #[test]

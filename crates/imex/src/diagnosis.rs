@@ -233,19 +233,28 @@ fn problem(table: &DomainTable, culprit: usize, its: &[&Missing]) -> Problem {
         cause: cause.to_owned(),
         since,
     });
-    Problem {
-        kind: its.iter().map(|link| link.kind).min().unwrap_or(Kind::Unreachable),
-        reasons: reasons.collect(),
-        ..not_ready(table, culprit)
-    }
+    let alone = not_ready(table, culprit);
+    let kind = match alone.kind {
+        // Nobody can reach it before it can prove itself.
+        Kind::Unauthenticated => Kind::Unauthenticated,
+        Kind::Map
+        | Kind::Version
+        | Kind::OtherDomain
+        | Kind::Protocol
+        | Kind::Unreachable
+        | Kind::NotReady => its.iter().map(|link| link.kind).min().unwrap_or(Kind::Unreachable),
+    };
+    Problem { kind, reasons: reasons.collect(), ..alone }
 }
 
 /// A node whose state is the fault.
 fn not_ready(table: &DomainTable, node: usize) -> Problem {
     let row = &table.rows[node];
-    let kind = match row.evidence {
-        Evidence::NoAnswer => Kind::Unreachable,
-        Evidence::Own | Evidence::Reported | Evidence::Asked => Kind::NotReady,
+    let kind = match (row.evidence, row.state) {
+        (Evidence::NoAnswer, _) => Kind::Unreachable,
+        // What it proves itself with, its munged or Kerberos, does not work.
+        (_, NodeState::StartingAuthServer) => Kind::Unauthenticated,
+        (Evidence::Own | Evidence::Reported | Evidence::Asked, _) => Kind::NotReady,
     };
     Problem {
         kind,

@@ -58,12 +58,14 @@ fn imex(line: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
 
 fn help_or_misuse(answer: &clap::Error, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     let text = answer.render();
-    // If nobody takes the text there is nobody to tell.
+    // If nobody takes the text of a misuse there is nobody to tell.
     #[expect(clippy::wildcard_enum_match_arm, reason = "clap's kinds are foreign and open")]
     match answer.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            drop(write!(out, "{text}"));
-            Exit::Done
+            match write!(out, "{text}").and_then(|()| out.flush()) {
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Exit::Failed,
+                Ok(()) | Err(_) => Exit::Done,
+            }
         }
         _ => {
             drop(write!(err, "{text}"));

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -21,8 +21,8 @@ pub(crate) struct Rotation {
     pub(crate) keep: u32,
 }
 
-/// A file that is begun anew when it has reached its size. Writing to it never fails for the caller: what cannot be
-/// written is counted, and the count is written as soon as writing works again.
+/// A file that is begun anew when it has reached its size, or when somebody has moved or removed it. Writing to it never
+/// fails for the caller: what cannot be written is counted, and the count is written as soon as writing works again.
 #[derive(Debug)]
 pub(crate) struct RotatingFile {
     path: PathBuf,
@@ -59,6 +59,7 @@ impl RotatingFile {
 
     fn try_write(&mut self, text: &[u8]) -> io::Result<()> {
         let size = text.len() as u64;
+        self.find_again();
         if self.written > 0 && self.written.saturating_add(size) > self.rotation.max_bytes {
             if self.rotation.keep == 0 {
                 return Ok(());
@@ -76,6 +77,20 @@ impl RotatingFile {
         self.file.write_all(text)?;
         self.written += text.len() as u64;
         Ok(())
+    }
+
+    /// Where logrotate or a person has moved the file, records belong into the one that has its name now. As long as none can
+    /// be opened there the old one takes them.
+    fn find_again(&mut self) {
+        let inode = |found: fs::Metadata| (found.dev(), found.ino());
+        let (open_one, named) = (self.file.metadata().map(inode), fs::metadata(&self.path).map(inode));
+        if named.ok() == open_one.ok() {
+            return;
+        }
+        if let Ok(file) = open(&self.path) {
+            self.written = file.metadata().map_or(0, |found| found.len());
+            self.file = file;
+        }
     }
 
     fn begin_anew(&mut self) -> io::Result<()> {
@@ -135,6 +150,32 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_was_moved_or_removed_is_begun_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let mut file = rotating(dir.path(), 1);
+        file.write(b"1\n");
+        fs::rename(&path, dir.path().join("log-20261130")).unwrap();
+        file.write(b"2\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "2\n");
+        fs::remove_file(&path).unwrap();
+        file.write(b"3\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "3\n");
+        assert_eq!(fs::read_to_string(dir.path().join("log-20261130")).unwrap(), "1\n");
+    }
+
+    #[test]
+    fn where_no_file_can_be_begun_the_old_one_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, moved) = (dir.path().join("log"), dir.path().join("moved"));
+        let mut file = rotating(dir.path(), 1);
+        fs::rename(&path, &moved).unwrap();
+        fs::create_dir(&path).unwrap();
+        file.write(b"kept\n");
+        assert_eq!(fs::read_to_string(&moved).unwrap(), "kept\n");
+    }
+
+    #[test]
     fn what_stands_in_the_file_stays_or_goes_as_told() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
@@ -150,15 +191,15 @@ mod tests {
     #[test]
     fn what_could_not_be_written_is_counted_when_it_works_again() {
         let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        std::os::unix::fs::symlink("/dev/full", &path).unwrap();
         let mut file = rotating(dir.path(), 1);
         file.rotation.max_bytes = 1000;
-        let good = std::mem::replace(&mut file.file, File::options().write(true).open("/dev/full").unwrap());
         file.write(b"lost\n");
         file.write(b"lost too\n");
-        file.file = good;
+        fs::remove_file(&path).unwrap();
         file.write(b"back\n");
-        let text = fs::read_to_string(dir.path().join("log")).unwrap();
-        assert_eq!(text, "(2 records could not be written here)\nback\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "(2 records could not be written here)\nback\n");
     }
 
     fn plan(dir: &Path, keep: u32) -> FilePlan {

@@ -93,6 +93,33 @@ fn a_connected_node_that_is_not_ready_is_told_with_its_state() {
 }
 
 #[test]
+fn a_node_that_cannot_prove_itself_is_not_just_out_of_reach() {
+    let mut table = whole(3);
+    for other in [0, 2] {
+        break_link(
+            &mut table,
+            (1, other),
+            LinkState::NeverConnected,
+            &Cause::Unreachable(Unreachable::PortClosed),
+        );
+        break_link(
+            &mut table,
+            (other, 1),
+            LinkState::NeverConnected,
+            &Cause::Unreachable(Unreachable::PortClosed),
+        );
+    }
+    table.rows[1].state = NodeState::StartingAuthServer;
+    let table = judged(table);
+    assert_eq!(Diagnosis::of(&table).exit(table.state), Exit::Unauthenticated);
+    assert!(
+        lines(&table)[0].starts_with("node 1 (10.0.0.1) is STARTING_AUTH_SERVER: "),
+        "{:?}",
+        lines(&table)
+    );
+}
+
+#[test]
 fn nodes_of_which_nothing_is_known_are_told_too() {
     let mut table = whole(3);
     for row in &mut table.rows {

@@ -1,6 +1,6 @@
 //! Reading what the command line names.
 
-use std::fs;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -10,17 +10,24 @@ use imex_topology::{ClusterDefault, Form, Topologies, Topology, TopologyKind};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
+/// The most bytes of one source: 70 MB are the NVML reports of 100,000 nodes.
+const MOST: u64 = 1 << 28;
+
 /// The text of a file; `-` is standard input.
 pub(crate) fn read(path: &Path) -> Result<String, Failure> {
-    let text = if path == Path::new("-") {
-        let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        fs::read_to_string(path)
-    };
+    let text = if path == Path::new("-") { bounded(io::stdin()) } else { File::open(path).and_then(bounded) };
     text.map_err(|error| {
         Failure::because(Exit::SourceUnreadable, format!("`{}` cannot be read: {error}", path.display()))
     })
+}
+
+fn bounded(from: impl Read) -> io::Result<String> {
+    let mut text = String::new();
+    let read = from.take(MOST + 1).read_to_string(&mut text)?;
+    if read as u64 > MOST {
+        return Err(io::Error::other(format!("it has more than {} MiB", MOST >> 20)));
+    }
+    Ok(text)
 }
 
 /// What a text has to be, by its file's name and else by its first words.
