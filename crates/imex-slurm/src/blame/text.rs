@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use imex_core::NodeState;
+use imex_core::{LinkState, NodeState};
 
 use super::{Fault, Judgement, Standing, Tie, Verdict};
 use crate::view::{Cell, View, Voice};
@@ -104,16 +104,31 @@ fn cause(view: &View, member: usize) -> Option<String> {
 
 fn most_frequent<'v>(cells: impl Iterator<Item = &'v Cell>) -> Option<String> {
     let mut causes: BTreeMap<&str, usize> = BTreeMap::new();
-    for cell in cells.filter(|cell| !cell.is_connected()) {
-        *causes.entry(cell.cause.as_deref().unwrap_or(cell.state.word())).or_default() += 1;
+    for why in cells.filter_map(why) {
+        *causes.entry(why).or_default() += 1;
     }
     let most = causes.values().max().copied()?;
     causes.into_iter().find(|(_, count)| *count == most).map(|(cause, _)| cause.to_owned())
 }
 
+/// Why a link is missing: as its own end says, or, where the control tool tells no more than a state, what that means.
+fn why(cell: &Cell) -> Option<&str> {
+    let meant = match cell.state {
+        LinkState::Connected => return None,
+        // Its node was not asked, or answers with the links of another map.
+        LinkState::Invalid => None,
+        LinkState::NeverConnected => Some("no connection was made"),
+        LinkState::Recovering | LinkState::Disconnected => Some("the connection was lost"),
+        LinkState::Authenticating => Some("the two do not come to know each other"),
+        LinkState::VersionMismatch => Some("its version is another one"),
+        LinkState::MapMismatch => Some("its node map is another one"),
+    };
+    cell.cause.as_deref().or(meant)
+}
+
 #[cfg(test)]
 mod tests {
-    use imex_core::{DomainState, LinkState};
+    use imex_core::DomainState;
 
     use super::*;
     use crate::blame::judge;
@@ -160,6 +175,34 @@ mod tests {
             told.summary.contains("n1 [10.0.0.0] is at fault: 0 of 2 other nodes reach it (it is STARTING"),
             "{told:?}"
         );
+    }
+
+    #[test]
+    fn where_no_cause_is_told_the_state_is_put_in_words() {
+        let told = |own, state| {
+            let mut view = view(own, &[(0, 2), (1, 2), (2, 0), (2, 1)], &[]);
+            for cell in view.members.iter_mut().flat_map(|member| &mut member.links) {
+                if !cell.is_connected() {
+                    *cell = Cell { state, cause: None, proof: Proof::Nothing };
+                }
+            }
+            // A node with another map answers for itself, but its links are not those of this map.
+            let strange = if own == 2 { [0, 1].as_slice() } else { &[2] };
+            for member in strange {
+                view.members[*member].links.iter_mut().for_each(|cell| cell.state = LinkState::Invalid);
+            }
+            describe(&view, &judge(&view), &NAMES.map(str::to_owned)).summary
+        };
+        for (state, words) in [
+            (LinkState::MapMismatch, " (its node map is another one)"),
+            (LinkState::VersionMismatch, " (its version is another one)"),
+            (LinkState::Recovering, " (the connection was lost)"),
+        ] {
+            for own in 0..3 {
+                let told = told(own, state);
+                assert!(told.contains("n3 [10.0.0.2] is at fault: ") && told.contains(words), "{told}");
+            }
+        }
     }
 
     const NAMES: [&str; 3] = ["n1", "n2", "n3"];

@@ -80,8 +80,7 @@ fn member(node: &Node, count: usize) -> Member {
     let links: Vec<Cell> = (0..count)
         .map(|to| {
             let word = node.connections.get(&to.to_string()).map_or("", |connection| &connection.status);
-            let state = LinkState::ALL.into_iter().find(|state| state.word() == word);
-            Cell { state: state.unwrap_or(LinkState::Invalid), cause: None, proof: Proof::Nothing }
+            Cell { state: link(word), cause: None, proof: Proof::Nothing }
         })
         .collect();
     let voice = match state {
@@ -95,6 +94,21 @@ fn member(node: &Node, count: usize) -> Member {
         | NodeState::ShuttingDown => Voice::Heard,
     };
     Member { address: node.host.clone(), state, version: node.version.clone(), voice, links }
+}
+
+/// The state of a link by its word. Those of the two mismatches, which the text table has as `!M!` and `!V!`, are not published:
+/// whatever word speaks of one counts as it.
+fn link(word: &str) -> LinkState {
+    let known = LinkState::ALL.into_iter().find(|state| state.word() == word);
+    known.unwrap_or_else(|| {
+        let word = word.to_ascii_uppercase();
+        let speaks_of = |what: &[&str]| what.iter().any(|what| word.contains(what));
+        match () {
+            () if speaks_of(&["!V!", "VERSION"]) => LinkState::VersionMismatch,
+            () if speaks_of(&["!M!", "MISMATCH", "MAPPING"]) => LinkState::MapMismatch,
+            () => LinkState::Invalid,
+        }
+    })
 }
 
 #[cfg(test)]
@@ -129,6 +143,21 @@ mod tests {
         let text = TABLE.replace("\"READY\"", "\"PERFECT\"").replace("\"DEGRADED\"", "\"SO-SO\"");
         let view = parse(&text, "10.0.0.1").unwrap();
         assert_eq!((view.members[0].state, view.state), (NodeState::Unavailable, DomainState::Degraded));
+    }
+
+    #[test]
+    fn a_mismatch_is_known_by_whatever_word() {
+        for (word, state) in [
+            ("MAP_MISMATCH", LinkState::MapMismatch),
+            ("NODE_CONFIGURATION_MISMATCH", LinkState::MapMismatch),
+            ("!M!", LinkState::MapMismatch),
+            ("VERSION_MISMATCH", LinkState::VersionMismatch),
+            ("INCOMPATIBLE_VERSION", LinkState::VersionMismatch),
+            ("SOMETHING", LinkState::Invalid),
+            ("", LinkState::Invalid),
+        ] {
+            assert_eq!(link(word), state, "{word}");
+        }
     }
 
     #[test]
