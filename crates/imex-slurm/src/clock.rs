@@ -21,6 +21,12 @@ impl Clock {
         Moment::after(self.0.elapsed())
     }
 
+    /// When it was made, by the wall clock.
+    pub fn begun(self) -> Timestamp {
+        let now = Timestamp::now();
+        now.checked_sub(self.0.elapsed()).unwrap_or(now)
+    }
+
     /// The wall clock.
     pub fn wall(self) -> Timestamp {
         Timestamp::now()

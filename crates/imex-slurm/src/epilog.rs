@@ -12,9 +12,10 @@ use imex_config::Operator;
 use imex_config::operator::Channels;
 use imex_host::channel::{self, Channel, ChannelError};
 use imex_host::lease::{Holder, Lease, LeaseError, Leases};
-use imex_host::systemd::{Patience, Stopped, SystemdError};
+use imex_host::systemd::{Stopped, SystemdError};
 use serde::Serialize;
 use thiserror::Error;
+use tokio::time::timeout;
 
 use crate::budget::Budget;
 use crate::clock::Clock;
@@ -24,14 +25,11 @@ use crate::lock::{self, LockError};
 use crate::machine::Unknown;
 use crate::map::{self, FilesError};
 use crate::prolog::own_channel;
-use crate::service::ServiceManager;
-use crate::tenancy::job_of;
+use crate::service::{self, ServiceManager};
+use crate::tenancy::{self, job_of};
 
 /// How long another script of this node may take its turn.
 const TURN: Duration = Duration::from_secs(10);
-
-/// How long a killed service may take to be gone.
-const KILLED: Duration = Duration::from_secs(5);
 
 /// What is to be taken away for a job.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
@@ -41,7 +39,7 @@ pub struct Plan {
     /// Which channel is to be removed.
     pub channel: Option<u32>,
     /// Its leases.
-    #[serde(serialize_with = "names")]
+    #[serde(serialize_with = "tenancy::names")]
     pub leases: Vec<Holder>,
 }
 
@@ -85,6 +83,9 @@ pub enum Problem {
     /// The service runs still.
     #[error("the service cannot be stopped")]
     Stop(#[source] SystemdError),
+    /// Stopping it takes more than the budget has.
+    #[error("the service did not stop within what the budget has left")]
+    StopOverdue,
     /// Its files cannot be written.
     #[error("the service's files cannot be reset")]
     Files(#[from] FilesError),
@@ -185,8 +186,7 @@ pub async fn run<S: ServiceManager>(me: &JobName, mut hands: Hands<'_, S>, clock
         Err(error) => report.problems.push(error.into()),
     }
     if report.plan.domain {
-        let asked = budget.step(clock.now(), operator.prolog.stop);
-        hands.take_away(asked, state.as_ref(), &mut report).await;
+        hands.take_away(budget.left(clock.now()), state.as_ref(), &mut report).await;
     }
     if report.problems.is_empty() {
         forget(&file, &leases, &mut report);
@@ -197,18 +197,15 @@ pub async fn run<S: ServiceManager>(me: &JobName, mut hands: Hands<'_, S>, clock
 }
 
 impl<S: ServiceManager> Hands<'_, S> {
-    /// Takes away service, map and channel; the service has `asked` to stop before it is killed.
-    pub(crate) async fn take_away(
-        &mut self,
-        asked: Duration,
-        state: Option<&JobDomain>,
-        report: &mut Report,
-    ) {
-        match self.manager.stop(Patience { asked, killed: KILLED }).await {
-            Ok(how) => report.did.push(Did::Stopped { how }),
+    /// Takes away service, map and channel; stopping the service may take what is `left`, killing it included.
+    pub(crate) async fn take_away(&mut self, left: Duration, state: Option<&JobDomain>, report: &mut Report) {
+        let stopping = self.manager.stop(service::patience(self.operator.prolog.stop, left));
+        match timeout(left, stopping).await {
+            Ok(Ok(how)) => report.did.push(Did::Stopped { how }),
             // Uninstalled since: nothing runs.
-            Err(SystemdError::NotFound { .. }) => {}
-            Err(error) => report.problems.push(Problem::Stop(error)),
+            Ok(Err(SystemdError::NotFound { .. })) => {}
+            Ok(Err(error)) => report.problems.push(Problem::Stop(error)),
+            Err(_) => report.problems.push(Problem::StopOverdue),
         }
         (self.after)("epilog-stop");
         match empty(self.operator, state) {
@@ -279,8 +276,4 @@ impl fmt::Display for Did {
             Did::Forgot => f.write_str("the state of the job's domain is forgotten"),
         }
     }
-}
-
-fn names<S: serde::Serializer>(holders: &[Holder], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(holders.iter().map(Holder::as_str))
 }

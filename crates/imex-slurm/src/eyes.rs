@@ -11,8 +11,8 @@ use imex_host::{Program, RunError};
 use thiserror::Error;
 use tokio::time::{sleep, timeout};
 
-use crate::view::View;
 use crate::view::control::{self, ControlError};
+use crate::view::{View, Voice};
 
 /// What sees a domain.
 pub trait Eyes {
@@ -107,6 +107,10 @@ impl Eyes for ControlTool {
         let asked = timeout(within, self.ask(within)).await;
         let no_answer = |why: String| Blind::NoAnswer { why };
         match asked {
+            // The tool makes a table of the members that answer, whether or not this node's own service does.
+            Ok(Ok(view)) if view.members[view.own].voice == Voice::Silent => {
+                Err(no_answer("its control tool shows it UNAVAILABLE".to_owned()))
+            }
             Ok(Ok(view)) => Ok(view),
             Ok(Err(error)) => Err(no_answer(imex_config::chain(&error))),
             Err(_) => Err(no_answer(format!("no answer within {} ms", within.as_millis()))),
@@ -137,10 +141,18 @@ mod tests {
     fn what_is_no_answer_is_told() {
         let dir = tempfile::tempdir().unwrap();
         let eyes = tool(dir.path());
-        let error = run(eyes.look(Duration::from_secs(10))).unwrap_err();
-        assert!(
-            error.to_string().contains("another than its table") || matches!(error, Blind::NoAnswer { .. })
-        );
+        let error = run(eyes.look(Duration::from_secs(10))).unwrap_err().to_string();
+        assert!(error.contains("something else than its table"), "{error}");
+    }
+
+    #[test]
+    fn a_service_that_its_tool_cannot_reach_does_not_answer() {
+        let dir = tempfile::tempdir().unwrap();
+        let eyes = tool(dir.path());
+        let look = || run(eyes.look(Duration::from_secs(10)));
+        let (_nonsense, silent, heard) = (look(), look().unwrap_err().to_string(), look().unwrap());
+        assert_eq!(silent, "this node's service does not answer: its control tool shows it UNAVAILABLE");
+        assert_eq!(heard.state, DomainState::Up);
     }
 
     /// It answers something else, then that the domain is DOWN, then that it is UP.
@@ -151,7 +163,7 @@ mod tests {
                 r#"{{"nodes":{{"0":{{"status":"{node}","host":"10.0.0.1","connections":{{"0":{{"status":"CONNECTED"}}}}}}}},"status":"{domain}"}}"#
             )
         };
-        let (down, up) = (answer("INITIALIZING", "DOWN"), answer("READY", "UP"));
+        let (down, up) = (answer("UNAVAILABLE", "DOWN"), answer("READY", "UP"));
         let script = format!(
             "#!/bin/sh\necho \"$@\" >> {0}/asked\ncase $(wc -l < {0}/asked) in 1) echo no;; 2) echo '{down}';; *) echo '{up}';; esac\n",
             dir.display()

@@ -6,7 +6,8 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,9 @@ use jiff::tz::TimeZone;
 
 /// Where the journal listens.
 pub const JOURNAL: &str = "/run/systemd/journal/socket";
+
+/// A log is for whoever looks after the node.
+const MODE: u32 = 0o640;
 
 /// How grave a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,8 +55,8 @@ impl Level {
 pub struct Origin {
     /// What runs: `imex-prolog`, `imex-epilog`.
     pub identifier: &'static str,
-    /// The job.
-    pub job: u32,
+    /// The job, if it is known.
+    pub job: Option<u32>,
     /// Which run of it, if that is known.
     pub run: Option<String>,
     /// The process.
@@ -69,21 +73,16 @@ pub struct JobLog {
 }
 
 impl JobLog {
-    /// Opens the log of a job in `folder`, of which the newest `keep` are kept, and the journal at `journal`.
+    /// Opens the log of a job in `folder`, of which the newest `keep` are kept, and the journal at `journal`. Where no job is
+    /// known there is the journal alone.
     pub fn open(origin: Origin, folder: &Path, keep: usize, journal: &Path) -> Self {
-        let path = folder.join(format!("job-{}.log", origin.job));
-        let opened = fs::create_dir_all(folder).and_then(|()| {
-            if !path.exists() {
-                tidy(folder, "job-", ".log", keep.saturating_sub(1));
-            }
-            File::options().create(true).append(true).open(&path)
-        });
+        let file = origin.job.and_then(|job| open(job, folder, keep).ok());
         let journal = UnixDatagram::unbound().and_then(|socket| {
             // A journal that does not keep up must not hold back a job.
             socket.set_nonblocking(true)?;
             Ok((socket, journal.to_owned()))
         });
-        JobLog { origin, zone: TimeZone::system(), file: opened.ok(), journal: journal.ok() }
+        JobLog { origin, zone: TimeZone::system(), file, journal: journal.ok() }
     }
 
     /// One line, at the time `now`. Line ends within the text become blanks.
@@ -100,8 +99,19 @@ impl JobLog {
     }
 }
 
+fn open(job: u32, folder: &Path, keep: usize) -> io::Result<File> {
+    fs::create_dir_all(folder)?;
+    let path = folder.join(format!("job-{job}.log"));
+    if !path.exists() {
+        tidy(folder, "job-", ".log", keep.saturating_sub(1));
+    }
+    let flags = nix::fcntl::OFlag::O_NOFOLLOW.bits();
+    File::options().create(true).append(true).mode(MODE).custom_flags(flags).open(&path)
+}
+
 fn line(time: &str, level: Level, origin: &Origin, text: &str) -> String {
-    format!("{time} [{}] [PID:{}] [JOB:{}] {text}\n", level.word(), origin.pid, origin.job)
+    let job = origin.job.map_or_else(|| "-".to_owned(), |job| job.to_string());
+    format!("{time} [{}] [PID:{}] [JOB:{job}] {text}\n", level.word(), origin.pid)
 }
 
 /// A record of the journal's native protocol: `FIELD=value` lines; no value here has a line end.
@@ -109,9 +119,8 @@ fn entry(level: Level, origin: &Origin, text: &str) -> String {
     let Origin { identifier, job, run, .. } = origin;
     let run = run.as_ref().map(|run| format!("IMEX_RUN={run}\n")).unwrap_or_default();
     let priority = level.priority();
-    format!(
-        "MESSAGE={text}\nPRIORITY={priority}\nSYSLOG_IDENTIFIER={identifier}\nIMEX_JOB={job}\n{run}SLURM_JOB_ID={job}\n"
-    )
+    let job = job.map(|job| format!("IMEX_JOB={job}\n{run}SLURM_JOB_ID={job}\n")).unwrap_or_default();
+    format!("MESSAGE={text}\nPRIORITY={priority}\nSYSLOG_IDENTIFIER={identifier}\n{job}")
 }
 
 /// Removes the oldest files of a folder whose names begin and end so, until `keep` are left. What cannot be removed stays.
@@ -175,6 +184,6 @@ mod tests {
     }
 
     fn origin() -> Origin {
-        Origin { identifier: "imex-prolog", job: 7, run: Some("0".to_owned()), pid: 4711 }
+        Origin { identifier: "imex-prolog", job: Some(7), run: Some("0".to_owned()), pid: 4711 }
     }
 }

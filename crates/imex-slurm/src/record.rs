@@ -3,7 +3,9 @@
 //! One JSON file each, named by time, job and kind, so that they sort; the newest are kept. `imex doctor` and whatever
 //! gathers metrics read them. A record is never a reason to fail.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use imex_host::boot::BootId;
@@ -20,6 +22,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// The folder of records within the folder of states.
 pub const FOLDER: &str = "records";
 
+/// A record is root's: it tells of users and what they run.
+const PRIVATE: u32 = 0o600;
+
 /// What kind of run it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -30,6 +35,26 @@ pub enum Kind {
     Epilog,
     /// `imex slurm sweep`.
     Sweep,
+}
+
+impl Kind {
+    /// Its word in the record.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kind::Prolog => "prolog",
+            Kind::Epilog => "epilog",
+            Kind::Sweep => "sweep",
+        }
+    }
+
+    /// What it goes by in the journal.
+    pub const fn identifier(self) -> &'static str {
+        match self {
+            Kind::Prolog => "imex-prolog",
+            Kind::Epilog => "imex-epilog",
+            Kind::Sweep => "imex-sweep",
+        }
+    }
 }
 
 /// A record that is being written.
@@ -127,7 +152,8 @@ impl Record {
         let time = self.begun.strftime("%Y%m%dT%H%M%S.%3fZ");
         let path = folder.join(format!("{time}-{name}.json"));
         // Not synced: a record that a power failure takes is not worth the wait of every job.
-        fs::write(&path, text).ok()?;
+        let opened = File::options().write(true).create_new(true).mode(PRIVATE).open(&path);
+        opened.and_then(|mut file| file.write_all(text.as_bytes())).ok()?;
         tidy(&folder, "", ".json", keep);
         Some(path)
     }
@@ -135,6 +161,8 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -159,5 +187,6 @@ mod tests {
         );
         assert_eq!(read["result"]["exit_code"], 0);
         assert!(read["max_rss_kib"].as_i64().unwrap() > 0);
+        assert_eq!(fs::metadata(&names[0]).unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

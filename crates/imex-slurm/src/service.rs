@@ -10,6 +10,16 @@ use imex_host::systemd::{
 
 use crate::applicable::UnitFile;
 
+/// How long a killed service may take to be gone. The kernel takes its memory back, which takes no second.
+const KILLED: Duration = Duration::from_secs(5);
+
+/// How long a service may take to stop where `wish` is configured and `left` is what there is for all of it: at most half
+/// of that is kept for killing it.
+pub fn patience(wish: Duration, left: Duration) -> Patience {
+    let killed = KILLED.min(left / 2);
+    Patience { asked: wish.min(left - killed), killed }
+}
+
 /// Who stops and starts the service.
 pub trait ServiceManager {
     /// What the unit is and how it fares.
@@ -156,5 +166,21 @@ fn meaning(status: i32, provider: Provider) -> Option<&'static str> {
         (6, Provider::Imexd) => Some("its configuration asks for security that it does not have"),
         (7, Provider::Imexd) => Some("the machine's limits are too low for the node map"),
         (_, Provider::Imexd | Provider::NvidiaImex) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asking_and_killing_share_what_is_left() {
+        let seconds = Duration::from_secs;
+        for (wish, left, asked, killed) in
+            [(10, 60, 10, 5), (10, 12, 7, 5), (10, 6, 3, 3), (2, 6, 2, 3), (10, 0, 0, 0)]
+        {
+            let expected = Patience { asked: seconds(asked), killed: seconds(killed) };
+            assert_eq!(patience(seconds(wish), seconds(left)), expected, "{wish} {left}");
+        }
     }
 }

@@ -188,7 +188,7 @@ async fn take_away<S: ServiceManager>(
 ) {
     report.plan = sweep.plan.clone();
     if sweep.plan.domain {
-        hands.take_away(hands.operator.prolog.stop, domain, report).await;
+        hands.take_away(hands.operator.epilog_budget, domain, report).await;
     }
     epilog::remove(hands.operator, sweep.channels.iter().copied(), report);
     if report.problems.is_empty() {

@@ -143,7 +143,8 @@ fn job_of_step(command_line: &[u8]) -> Option<u32> {
     std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()
 }
 
-fn names<S: serde::Serializer>(holders: &[Holder], serializer: S) -> Result<S::Ok, S::Error> {
+/// Holders as a list of their names.
+pub(crate) fn names<S: serde::Serializer>(holders: &[Holder], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(holders.iter().map(Holder::as_str))
 }
 

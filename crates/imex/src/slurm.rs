@@ -2,6 +2,7 @@
 //!
 //! Each command is a file: it reads, asks [`imex_slurm`], and writes what it found.
 
+mod account;
 pub(crate) mod args;
 mod check;
 mod environment;
@@ -13,6 +14,7 @@ mod prolog;
 mod settings;
 mod sweep;
 mod task_prolog;
+mod watchdog;
 
 use std::io::Write;
 use std::path::Path;
@@ -41,6 +43,9 @@ pub(crate) fn run(command: &SlurmCommand, out: &mut dyn Write, err: &mut dyn Wri
     }
 }
 
+/// What to do about a configuration that is wrong.
+const EVERY_KEY: &str = "dist/conf/openimex.toml has every key with its default";
+
 fn configuration(path: &Path) -> Result<Operator, Failure> {
     operator::load(path).map_err(misconfigured)
 }
@@ -48,7 +53,7 @@ fn configuration(path: &Path) -> Result<Operator, Failure> {
 fn misconfigured(error: OperatorError) -> Failure {
     let failure = Failure::new(Exit::Config, &error);
     match error {
-        OperatorError::Wrong { .. } => failure.hint("dist/conf/openimex.toml has every key with its default"),
+        OperatorError::Wrong { .. } => failure.hint(EVERY_KEY),
         OperatorError::Unreadable { .. } => failure,
     }
 }
@@ -65,6 +70,7 @@ fn exit(ending: Ending) -> Exit {
         Ending::Up | Ending::Channel | Ending::Skipped | Ending::PassedInnocent | Ending::PassedTie => {
             Exit::Done
         }
+        Ending::Misconfigured => Exit::Config,
         Ending::Context => Exit::JobContext,
         Ending::Unfit => Exit::NodeUnfit,
         Ending::InUse => Exit::DomainInUse,

@@ -21,9 +21,6 @@ use crate::outcome::Ending;
 use crate::service::{self, ServiceManager};
 use crate::view::View;
 
-/// How long a killed service may take to be gone. The kernel takes its memory back, which takes no second.
-const KILLED: Duration = Duration::from_secs(5);
-
 /// How long the service may take to stop when its domain is given up; the epilog has more patience.
 const GIVE_UP: Duration = Duration::from_millis(400);
 
@@ -62,9 +59,9 @@ where
     /// Stops the service, whosever it was. Killing it is the last step, because it blocks fabric memory on the node.
     pub(super) async fn stop(&mut self) -> Result<(), PrologError> {
         let begun = self.spent_ms();
-        let asked = self.budget.step(self.clock.now(), self.site.operator.prolog.stop);
-        let stopping = self.site.manager.stop(Patience { asked, killed: KILLED });
-        let stopped = timeout(self.budget.left(self.clock.now()), stopping).await;
+        let left = self.budget.left(self.clock.now());
+        let stopping = self.site.manager.stop(service::patience(self.site.operator.prolog.stop, left));
+        let stopped = timeout(left, stopping).await;
         let stopped = stopped.map_err(|_| PrologError::StopOverdue)?.map_err(PrologError::Stop)?;
         self.record.note("stopped", &stopped);
         if let Stopped::Killed { .. } | Stopped::KilledBySystemd = stopped {

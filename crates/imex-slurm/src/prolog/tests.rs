@@ -344,7 +344,7 @@ impl TestSite {
     ) -> Prolog<'s, TestMachine, TestManager, impl Fn(&str) -> TestEyes + 's> {
         let context = JobContext::read(&self.environment, 8).unwrap();
         let clock = Clock::start();
-        let origin = Origin { identifier: "imex-prolog", job: context.job, run: None, pid: 1 };
+        let origin = Origin { identifier: "imex-prolog", job: Some(context.job), run: None, pid: 1 };
         let log = JobLog::open(origin, &self.operator.files.logs, 10, Path::new("/nowhere"));
         let site = Site {
             operator: &self.operator,

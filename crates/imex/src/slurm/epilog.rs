@@ -1,18 +1,20 @@
 //! `imex slurm epilog`.
 
 use std::io::Write;
-use std::path::Path;
 
-use imex_config::chain;
 use imex_config::operator::salvage;
+use imex_config::{Operator, chain};
 use imex_slurm::clock::Clock;
 use imex_slurm::context::JobName;
 use imex_slurm::epilog::{self, Did, Hands, Report};
-use imex_slurm::joblog::{JOURNAL, JobLog, Level, Origin};
-use imex_slurm::record::{Kind, Record, Result as Outcome};
+use imex_slurm::joblog::Level;
+use imex_slurm::outcome::Ending;
+use imex_slurm::record::Kind;
 use serde::Serialize;
 
+use super::account::{Account, Outcome, Subject};
 use super::args::ScriptArgs;
+use super::watchdog::Watchdog;
 use super::{environment, manager, misconfigured};
 use crate::cli::format;
 use crate::exit::Exit;
@@ -33,60 +35,91 @@ struct Done<'d> {
 /// Runs the command.
 pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     let clock = Clock::start();
+    let bare = Operator::default();
+    let watchdog = Watchdog::start(Kind::Epilog, clock, bare.epilog_budget, bare.files);
+    watchdog.doing(format!("reading {}", args.config.display()));
     // A configuration that is wrong must not keep what a job left from being taken away.
     let (operator, wrong) = salvage(&args.config);
-    let me = JobName::read(&environment::read()).map_err(|error| Failure::new(Exit::JobContext, &error))?;
-    let run = me.run.as_ref().map(ToString::to_string);
-    let origin = Origin { identifier: "imex-epilog", job: me.job, run: run.clone(), pid: std::process::id() };
-    let mut log = JobLog::open(origin, &operator.files.logs, operator.files.keep, Path::new(JOURNAL));
-    let mut say = |level, text: &str| log.line(clock.wall(), level, text);
+    let environment = environment::read();
+    let subject = Subject::of(&environment);
+    watchdog.know(operator.epilog_budget, &operator.files, &subject);
+    let account = Account { kind: Kind::Epilog, clock, files: &operator.files, subject };
+    let wrong = wrong.map(misconfigured);
+    let me = JobName::read(&environment).map_err(|error| Failure::new(Exit::JobContext, &error));
+    let me = me.inspect_err(|failure| {
+        let outcome =
+            Outcome { ending: Ending::Context.word(), exit: failure.exit(), message: failure.message() };
+        account.keep(&account.record(), &outcome);
+    })?;
+    let report = clean(&me, &account, (&operator, &watchdog))?;
+    let problems: Vec<String> = report.problems.iter().map(|problem| chain(problem)).collect();
+    watchdog.doing(format!("writing its record in {}", operator.files.state.display()));
+    keep(&account, &report, &problems, wrong.as_ref());
+    match wrong {
+        Some(failure) => Err(failure.into()),
+        None => tell(args, me.job, (&report, &problems), out),
+    }
+}
+
+/// Cleans up, and says so in the job's log.
+fn clean(
+    me: &JobName,
+    account: &Account<'_>,
+    (operator, watchdog): (&Operator, &Watchdog),
+) -> Result<Report, Failure> {
+    watchdog.doing(format!("opening its log in {}", operator.files.logs.display()));
+    let mut log = account.log();
+    let mut say = |level, text: &str| log.line(account.clock.wall(), level, text);
     say(Level::Info, &format!("EPILOG Start JobId={}", me.job));
-    let hands = Hands { operator: &operator, manager: manager(&operator)?, after: &fault::point };
-    let report = block_on(epilog::run(&me, hands, clock))?;
+    let after = |step: &str| {
+        watchdog.after(step);
+        fault::point(step);
+    };
+    watchdog.doing(format!("looking for the state of its job in {}", operator.files.state.display()));
+    let hands = Hands { operator, manager: manager(operator)?, after: &after };
+    let report = block_on(epilog::run(me, hands, account.clock))?;
     for did in &report.did {
         say(Level::Info, &did.to_string());
     }
-    let problems: Vec<String> = report.problems.iter().map(|problem| chain(problem)).collect();
-    for problem in &problems {
-        say(Level::Error, problem);
+    for problem in &report.problems {
+        say(Level::Error, &chain(problem));
     }
-    let code = if problems.is_empty() { Exit::Done } else { Exit::NotTakenAway };
-    let message = message(&report, &problems);
-    let spent = output::millis(clock.now().since_origin());
+    let spent = output::millis(account.clock.now().since_origin());
     say(Level::Info, &format!("EPILOG End JobId={} after {spent} ms", me.job));
-    let mut record = Record::begin(Kind::Epilog, clock.wall());
-    record.note("job", &me.job);
-    record.note("run", &run);
+    Ok(report)
+}
+
+fn keep(account: &Account<'_>, report: &Report, problems: &[String], wrong: Option<&Failure>) {
+    let mut record = account.record();
     record.note("plan", &report.plan);
     record.note("did", &report.did);
     record.note("problems", &problems);
-    record.note("spent_ms", &spent);
-    let ending = if problems.is_empty() { "done" } else { "not_taken_away" };
-    let boot = imex_host::boot::id(Path::new(imex_host::boot::DEFAULT_ID_PATH)).ok();
-    let text = record.text(
-        &Outcome { ending, exit_code: code.code(), message: &message },
-        boot.as_ref(),
-        clock.wall(),
-    );
-    let name = format!("{}.{}-epilog", me.job, run.unwrap_or_default());
-    record.write(&operator.files.state, &name, &text, operator.files.keep);
-    if let Some(error) = wrong {
-        return Err(misconfigured(error).into());
-    }
+    record.note("spent_ms", &output::millis(account.clock.now().since_origin()));
+    let told = message(report, problems);
+    let (ending, exit, message) = match (wrong, problems.is_empty()) {
+        (Some(failure), _) => (Ending::Misconfigured.word(), failure.exit(), failure.message()),
+        (None, true) => ("done", Exit::Done, told.as_str()),
+        (None, false) => ("not_taken_away", Exit::NotTakenAway, told.as_str()),
+    };
+    account.keep(&record, &Outcome { ending, exit, message });
+}
+
+fn tell(
+    args: &ScriptArgs,
+    job: u32,
+    (report, problems): (&Report, &[String]),
+    out: &mut dyn Write,
+) -> Result<Exit, Stop> {
+    let exit_code = if problems.is_empty() { Exit::Done } else { Exit::NotTakenAway };
     match (format(args.json), problems.is_empty()) {
-        (Format::Json, _) => {
-            output::json(&Done { exit_code: code, job: me.job, did: &report.did, problems: &problems }, out)?;
-            Ok(code)
-        }
-        (Format::Text, true) => {
-            writeln!(out, "{message}")?;
-            Ok(code)
-        }
+        (Format::Json, _) => output::json(&Done { exit_code, job, did: &report.did, problems }, out)?,
+        (Format::Text, true) => writeln!(out, "{}", message(report, problems))?,
         (Format::Text, false) => {
             let hint = "the rest was done; `imex slurm sweep`, or the next prolog, goes on from here";
-            Err(Failure::because(code, message).hint(hint).into())
+            return Err(Failure::because(exit_code, message(report, problems)).hint(hint).into());
         }
     }
+    Ok(exit_code)
 }
 
 fn message(report: &Report, problems: &[String]) -> String {

@@ -3,20 +3,23 @@
 use std::io::Write;
 use std::path::Path;
 
+use imex_config::operator::{OperatorError, salvage};
 use imex_config::{Operator, chain};
 use imex_slurm::clock::Clock;
-use imex_slurm::context::JobContext;
-use imex_slurm::joblog::{JOURNAL, JobLog, Origin};
+use imex_slurm::context::{Environment, JobContext};
+use imex_slurm::joblog::{JobLog, Level};
 use imex_slurm::outcome::Ending;
 use imex_slurm::prolog::{Ended, Prolog, Site, Step};
-use imex_slurm::record::{Kind, Record, Result as Outcome};
+use imex_slurm::record::{Kind, Record};
 use serde::Serialize;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::account::{Account, Outcome, Subject};
 use super::args::ScriptArgs;
 use super::eyes::NodeEyes;
 use super::machine::ThisMachine;
-use super::{configuration, environment, exit, manager};
+use super::watchdog::Watchdog;
+use super::{EVERY_KEY, environment, exit, manager};
 use crate::cli::format;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
@@ -29,7 +32,7 @@ use crate::run::block_on;
 struct Done<'d> {
     exit_code: Exit,
     ending: Ending,
-    job: u32,
+    job: Option<u32>,
     message: &'d str,
     record: Option<&'d Path>,
 }
@@ -37,46 +40,72 @@ struct Done<'d> {
 /// Runs the command.
 pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     let clock = Clock::start();
-    let operator = configuration(&args.config)?;
+    let bare = Operator::default();
+    let watchdog = Watchdog::start(Kind::Prolog, clock, bare.prolog.budget, bare.files);
+    watchdog.doing(format!("reading {}", args.config.display()));
+    let (operator, wrong) = salvage(&args.config);
     let environment = environment::read();
-    let context = JobContext::read(&environment, environment::cpus(&environment));
-    let context = context.map_err(|error| Failure::new(Exit::JobContext, &error))?;
-    let (job, run) = (context.job, context.run.to_string());
-    let files = &operator.files;
-    let origin = Origin { identifier: "imex-prolog", job, run: Some(run.clone()), pid: std::process::id() };
-    let log = JobLog::open(origin, &files.logs, files.keep, Path::new(JOURNAL));
-    let record = Record::begin(Kind::Prolog, clock.wall());
-    let site = Site {
-        operator: &operator,
-        machine: ThisMachine::new(&operator.tools),
-        manager: manager(&operator)?,
-        eyes: |own: &str| NodeEyes::new(&operator, own),
-        after: &|step: Step| fault::point(step.word()),
+    let subject = Subject::of(&environment);
+    watchdog.know(operator.prolog.budget, &operator.files, &subject);
+    let account = Account { kind: Kind::Prolog, clock, files: &operator.files, subject };
+    watchdog.doing(format!("opening its log in {}", operator.files.logs.display()));
+    let mut log = account.log();
+    watchdog.doing("its first step");
+    let (ended, record) = match job(wrong.as_ref(), &environment) {
+        Ok(context) => form(context, &account, (&operator, &watchdog), log)?,
+        Err(ended) => {
+            log.line(clock.wall(), Level::Error, &ended.message);
+            (ended, account.record())
+        }
     };
-    let mut prolog = Prolog::new(site, context, clock, log, record);
+    watchdog.doing(format!("writing its record in {}", operator.files.state.display()));
+    let (ending, message) = (ended.ending, ended.message.as_str());
+    let exit_code = exit(ending);
+    let outcome = Outcome { ending: ending.word(), exit: exit_code, message };
+    let record = account.keep(&record, &outcome);
+    let done = Done { exit_code, ending, job: account.subject.job, message, record: record.as_deref() };
+    tell(args, &done, out)
+}
+
+/// The job, if configuration and environment are as they should be.
+fn job(wrong: Option<&OperatorError>, environment: &Environment) -> Result<JobContext, Ended> {
+    let ended = |ending, error: &dyn std::error::Error| Ended { ending, message: chain(error) };
+    if let Some(error) = wrong {
+        return Err(ended(Ending::Misconfigured, error));
+    }
+    JobContext::read(environment, environment::cpus(environment))
+        .map_err(|error| ended(Ending::Context, &error))
+}
+
+fn form(
+    context: JobContext,
+    account: &Account<'_>,
+    (operator, watchdog): (&Operator, &Watchdog),
+    log: JobLog,
+) -> Result<(Ended, Record), Failure> {
+    let site = Site {
+        operator,
+        machine: ThisMachine::new(&operator.tools),
+        manager: manager(operator)?,
+        eyes: |own: &str| NodeEyes::new(operator, own),
+        after: &|step: Step| {
+            watchdog.after(step.word());
+            fault::point(step.word());
+        },
+    };
+    let clock = account.clock;
+    let mut prolog = Prolog::new(site, context, clock, log, account.record());
     let ended = block_on(async {
         let mut terminated = terminated()?;
         tokio::select! {
             // Slurm kills ten milliseconds after it has asked: nothing comes first.
             biased;
-            _ = terminated.recv() => Ok(overdue()),
+            _ = terminated.recv() => Ok(told_to_end(operator, clock)),
             ended = prolog.run() => Ok::<_, Failure>(ended),
         }
     })??;
     let record = prolog.finish(&ended);
-    let code = exit(ended.ending);
-    let path = keep(&record, &operator, &ended, clock, &format!("{job}.{run}-prolog"));
-    tell(
-        args,
-        &Done {
-            exit_code: code,
-            ending: ended.ending,
-            job,
-            message: &ended.message,
-            record: path.as_deref(),
-        },
-        out,
-    )
+    Ok((ended, record))
 }
 
 fn tell(args: &ScriptArgs, done: &Done<'_>, out: &mut dyn Write) -> Result<Exit, Stop> {
@@ -86,39 +115,26 @@ fn tell(args: &ScriptArgs, done: &Done<'_>, out: &mut dyn Write) -> Result<Exit,
         // slurmd logs what a failing script says.
         (Format::Text, false) => {
             let failure = Failure::because(done.exit_code, done.message);
-            return Err(match done.record {
-                Some(path) => failure.hint(format!("the record is {}", path.display())).into(),
-                None => failure.into(),
+            return Err(match (done.ending, done.record) {
+                (Ending::Misconfigured, _) => failure.hint(EVERY_KEY).into(),
+                (_, Some(path)) => failure.hint(format!("the record is {}", path.display())).into(),
+                (_, None) => failure.into(),
             });
         }
     }
     Ok(done.exit_code)
 }
 
-fn keep(
-    record: &Record,
-    operator: &Operator,
-    ended: &Ended,
-    clock: Clock,
-    name: &str,
-) -> Option<std::path::PathBuf> {
-    let word = serde_json::to_value(ended.ending).ok().and_then(|word| word.as_str().map(str::to_owned));
-    let outcome = Outcome {
-        ending: word.as_deref().unwrap_or_default(),
-        exit_code: exit(ended.ending).code(),
-        message: &ended.message,
-    };
-    let boot = imex_host::boot::id(Path::new(imex_host::boot::DEFAULT_ID_PATH)).ok();
-    let text = record.text(&outcome, boot.as_ref(), clock.wall());
-    record.write(&operator.files.state, name, &text, operator.files.keep)
-}
-
 fn terminated() -> Result<Signal, Failure> {
     signal(SignalKind::terminate()).map_err(|error| Failure::because(Exit::Failed, chain(&error)))
 }
 
-fn overdue() -> Ended {
-    let message =
-        "Slurm ended the prolog: its PrologTimeout is below prolog.budget in openimex.toml".to_owned();
+fn told_to_end(operator: &Operator, clock: Clock) -> Ended {
+    let spent = output::millis(clock.now().since_origin());
+    let budget = output::millis(operator.prolog.budget);
+    let message = format!(
+        "the prolog was told to end after {spent} ms of its budget of {budget} ms: Slurm's PrologTimeout is too short for it, or \
+         slurmd was stopped"
+    );
     Ended { ending: Ending::Terminated, message }
 }

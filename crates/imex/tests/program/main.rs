@@ -10,6 +10,7 @@ mod channel;
 mod control;
 mod doctor;
 mod follow;
+mod hung;
 mod lab;
 mod lifecycle;
 mod misuse;

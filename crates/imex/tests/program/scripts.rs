@@ -29,7 +29,8 @@ fn an_environment_that_is_no_jobs_is_told_as_a_whole() {
     site.golden("slurm-epilog-no-job", "epilog", &[]);
     site.golden("slurm-prolog-stranger", "prolog", &[("SLURMD_NODENAME", "n9"), ("SLURM_JOB_UID", "root")]);
     site.golden("slurm-prolog-no-job-json", "prolog --json", &[]);
-    assert!(!site.dir.path().join("state").exists());
+    let record = site.record();
+    assert!(record.contains("\"exit_code\": 70") && record.contains("\"job\": null"), "{record}");
 }
 
 #[test]
@@ -40,6 +41,13 @@ fn a_configuration_that_is_wrong_fails_every_script() {
     for script in ["epilog", "sweep", "task-prolog"] {
         assert_eq!(run(site.script(script, &JOB).args(["--json"])).code, 3, "{script}");
     }
+    for kind in ["prolog", "epilog"] {
+        let record = site.record_of(&format!("7.0-{kind}"));
+        assert!(record.contains("\"ending\": \"misconfigured\""), "{record}");
+        assert!(record.contains("\"exit_code\": 3") && record.contains("prolog.bugdet"), "{record}");
+    }
+    let log = fs::read_to_string(site.dir.path().join("logs/job-7.log")).unwrap();
+    assert!(log.contains("[ERROR] [PID:") && log.contains("prolog.bugdet"), "{log}");
 }
 
 #[test]
@@ -86,7 +94,7 @@ fn a_task_is_let_in_by_the_state_of_its_jobs_domain() {
 }
 
 /// A job of a prolog.
-const JOB: [(&str, &str); 7] = [
+pub(crate) const JOB: [(&str, &str); 7] = [
     ("SLURM_JOB_ID", "7"),
     ("SLURM_CLUSTER_NAME", "lab"),
     ("SLURM_JOB_NODELIST", "n[1-2]"),
@@ -97,12 +105,12 @@ const JOB: [(&str, &str); 7] = [
 ];
 
 /// A node whose files are in a folder.
-struct Site {
-    dir: TempDir,
+pub(crate) struct Site {
+    pub(crate) dir: TempDir,
 }
 
 impl Site {
-    fn new(policy: &str) -> Self {
+    pub(crate) fn new(policy: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name).display().to_string();
         let text = format!(
@@ -116,7 +124,7 @@ impl Site {
         Site { dir }
     }
 
-    fn script(&self, words: &str, environment: &[(&str, &str)]) -> std::process::Command {
+    pub(crate) fn script(&self, words: &str, environment: &[(&str, &str)]) -> std::process::Command {
         let config = self.dir.path().join("openimex.toml").display().to_string();
         let words = format!("slurm {words} -c {config}");
         let mut command = imex(&words.split_whitespace().collect::<Vec<_>>());
@@ -132,10 +140,15 @@ impl Site {
 
     /// The newest record.
     fn record(&self) -> String {
+        self.record_of("")
+    }
+
+    /// The newest record whose name has this.
+    pub(crate) fn record_of(&self, name: &str) -> String {
         let folder = fs::read_dir(self.dir.path().join("state/records")).unwrap();
-        let mut paths: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
-        paths.sort();
-        fs::read_to_string(paths.last().unwrap()).unwrap()
+        let paths = folder.map(|entry| entry.unwrap().path());
+        let newest = paths.filter(|path| path.to_str().is_some_and(|path| path.contains(name))).max();
+        fs::read_to_string(newest.unwrap()).unwrap()
     }
 
     /// Without what differs from run to run.
