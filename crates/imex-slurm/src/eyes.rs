@@ -3,16 +3,19 @@
 //! imexd is subscribed to, so that nothing is polled; that is done by whoever speaks its protocol. NVIDIA's service is asked
 //! through its control tool, again and again.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
-use imex_core::{DomainState, NodeMap};
+use imex_core::{DomainState, LinkState, NodeMap};
 use imex_host::{Program, RunError};
 use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::view::control::{self, ControlError};
-use crate::view::{View, Voice};
+use crate::view::{Proof, View, Voice};
 
 /// What sees a domain.
 pub trait Eyes {
@@ -56,7 +59,12 @@ pub enum Blind {
 pub struct ControlTool {
     program: Program,
     own: String,
+    /// The port between the services.
+    port: u16,
 }
+
+/// How long a machine may take to say that nobody listens at a port: it is one way there and back.
+const KNOCK: Duration = Duration::from_millis(300);
 
 /// How often it is asked: at first quickly, since a domain forms within a second, then seldom enough for a process each.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
@@ -65,17 +73,46 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 const ANSWER: Duration = Duration::from_secs(3);
 
 impl ControlTool {
-    /// The tool `control`, looked for in `path`, for the service with this configuration file; `own` is this node's entry of
-    /// the node map.
-    pub fn new(control: &str, path: &str, config: &PathBuf, own: impl Into<String>) -> Self {
+    /// The tool `control`, looked for in `path`, for the service with this configuration file, whose peers listen at `port`;
+    /// `own` is this node's entry of the node map.
+    pub fn new((control, path): (&str, &str), config: &Path, port: u16, own: impl Into<String>) -> Self {
         let program = Program::new(control).words(["-N", "-j", "-c"]).words([config]).path(path);
-        ControlTool { program, own: own.into() }
+        ControlTool { program, own: own.into(), port }
     }
 
     async fn ask(&self, within: Duration) -> Result<View, Unread> {
         // What it says counts, not how it ends: it ends with 0 over a service that does not run.
         let said = self.program.clone().deadline(within).ask().await?;
         Ok(control::parse(&said.out, &self.own)?)
+    }
+}
+
+/// Finds out of members that do not answer what the tool does not tell: whether their machines say that nobody listens at the
+/// port. One that was connected since this service was started for the job has then been stopped.
+async fn knock(view: &mut View, port: u16) {
+    let own = view.own;
+    let silent = view.members.iter().enumerate().filter(|(_, member)| member.voice == Voice::Silent);
+    let mut knocking = JoinSet::new();
+    for (member, address) in silent.map(|(member, row)| (member, row.address.clone())) {
+        knocking.spawn(async move {
+            let knocked = timeout(KNOCK, TcpStream::connect((address.as_str(), port))).await;
+            let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+            (member, knocked.is_ok_and(|connected| connected.is_err_and(refused)))
+        });
+    }
+    while let Some(answer) = knocking.join_next().await {
+        if let Ok((member, true)) = answer {
+            let cell = &mut view.members[own].links[member];
+            cell.proof = match cell.state {
+                LinkState::Recovering | LinkState::Disconnected => Proof::Left,
+                LinkState::Invalid
+                | LinkState::NeverConnected
+                | LinkState::Authenticating
+                | LinkState::VersionMismatch
+                | LinkState::MapMismatch => Proof::NobodyListens,
+                LinkState::Connected => Proof::Nothing,
+            };
+        }
     }
 }
 
@@ -111,7 +148,10 @@ impl Eyes for ControlTool {
             Ok(Ok(view)) if view.members[view.own].voice == Voice::Silent => {
                 Err(no_answer("its control tool shows it UNAVAILABLE".to_owned()))
             }
-            Ok(Ok(view)) => Ok(view),
+            Ok(Ok(mut view)) => {
+                knock(&mut view, self.port).await;
+                Ok(view)
+            }
             Ok(Err(error)) => Err(no_answer(imex_config::chain(&error))),
             Err(_) => Err(no_answer(format!("no answer within {} ms", within.as_millis()))),
         }
@@ -121,10 +161,13 @@ impl Eyes for ControlTool {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::net::TcpListener;
     use std::os::unix::fs::PermissionsExt;
-    use std::path::Path;
+
+    use imex_core::NodeState;
 
     use super::*;
+    use crate::view::{Cell, Member};
 
     #[test]
     fn nvidias_tool_is_asked_until_the_domain_is_up() {
@@ -155,6 +198,44 @@ mod tests {
         assert_eq!(heard.state, DomainState::Up);
     }
 
+    #[test]
+    fn a_silent_member_is_knocked_at() {
+        let listener = TcpListener::bind("127.0.0.2:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        for (state, address, proof) in [
+            (LinkState::NeverConnected, "127.0.0.3", Proof::NobodyListens),
+            (LinkState::Recovering, "127.0.0.3", Proof::Left),
+            (LinkState::Recovering, "127.0.0.2", Proof::Nothing),
+            (LinkState::Recovering, "no-such-host.invalid", Proof::Nothing),
+        ] {
+            let mut view = view(state, address);
+            run(knock(&mut view, port));
+            assert_eq!(view.members[0].links[1].proof, proof, "{address} {state}");
+        }
+    }
+
+    /// This node, and a silent member to which the link is so.
+    fn view(state: LinkState, address: &str) -> View {
+        let cell = |state| Cell { state, cause: None, proof: Proof::Nothing };
+        let member = |address: &str, state, voice, links| Member {
+            address: address.to_owned(),
+            state,
+            version: String::new(),
+            voice,
+            links,
+        };
+        let own = vec![cell(LinkState::Connected), cell(state)];
+        let silent = vec![cell(LinkState::Invalid), cell(LinkState::Invalid)];
+        View {
+            own: 0,
+            members: vec![
+                member("127.0.0.1", NodeState::Ready, Voice::Heard, own),
+                member(address, NodeState::Unavailable, Voice::Silent, silent),
+            ],
+            state: DomainState::Degraded,
+        }
+    }
+
     /// It answers something else, then that the domain is DOWN, then that it is UP.
     fn tool(dir: &Path) -> ControlTool {
         let file = dir.join("ctl");
@@ -171,7 +252,7 @@ mod tests {
         fs::write(&file, script).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
         let path = "/usr/bin:/bin";
-        ControlTool::new(file.to_str().unwrap(), path, &"/etc/x.cfg".into(), "10.0.0.1")
+        ControlTool::new((file.to_str().unwrap(), path), Path::new("/etc/x.cfg"), 1, "10.0.0.1")
     }
 
     fn run<F: Future>(future: F) -> F::Output {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use imex_config::keys::table::IMEX_CMD_UNIX_DOMAIN_PATH;
+use imex_config::keys::table::{IMEX_CMD_UNIX_DOMAIN_PATH, SERVER_PORT};
 use imex_config::operator::{Operator, Provider};
 use imex_config::{DEFAULT_SOCKET, chain};
 use imex_core::{DomainState, DomainSummary, NodeMap};
@@ -43,7 +43,8 @@ impl NodeEyes {
         match service.provider {
             Provider::Imexd => NodeEyes::Daemon(LocalDaemon { endpoint: endpoint(operator) }),
             Provider::NvidiaImex => {
-                NodeEyes::Tool(ControlTool::new(&service.control, &operator.tools.path, &service.config, own))
+                let tool = (service.control.as_str(), operator.tools.path.as_str());
+                NodeEyes::Tool(ControlTool::new(tool, &service.config, port(operator), own))
             }
         }
     }
@@ -55,6 +56,14 @@ fn endpoint(operator: &Operator) -> Endpoint {
     let set = file.as_ref().and_then(|file| file.get(IMEX_CMD_UNIX_DOMAIN_PATH.name));
     let path = set.map(|set| set.value).filter(|value| !value.is_empty()).unwrap_or(DEFAULT_SOCKET);
     Endpoint::Unix(path.into())
+}
+
+/// The port between the services, by the configuration that was written for the job.
+fn port(operator: &Operator) -> u16 {
+    let file = map::read_config(&operator.service.config).ok();
+    let set = file.as_ref().and_then(|file| file.get(SERVER_PORT.name));
+    let text = set.map_or(SERVER_PORT.default, |set| set.value);
+    text.parse().unwrap_or_default()
 }
 
 impl LocalDaemon {
