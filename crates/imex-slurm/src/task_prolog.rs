@@ -1,12 +1,17 @@
 //! Before each task: whether it may start, and what it is told of its domain.
 //!
-//! It runs as the job's user and reads one file, which the prolog has written. A job that has no domain on this node by
-//! policy starts as if nothing were here.
+//! It runs as the job's user, who may read the file that the prolog has written and ask systemd how the service fares, but not
+//! the service itself. imexd says in its status whether the domain is UP; of NVIDIA's service only that it runs is known. A
+//! job that has no domain on this node by policy starts as if nothing were here.
 
+use imex_config::operator::Provider;
+use imex_core::DomainState;
 use imex_host::boot::BootId;
 use imex_host::compress;
+use imex_host::systemd::{ActiveState, LoadState, ServiceFacts};
 
 use crate::job_domain::{JobDomain, Stage};
+use crate::service;
 
 /// A variable for the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +36,48 @@ pub enum Admission {
     },
 }
 
+/// What is known now of a domain that came UP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Now {
+    /// Nothing speaks against it.
+    Up,
+    /// It is not UP any more.
+    NotUp {
+        /// Why, in words.
+        why: String,
+    },
+}
+
+impl Now {
+    /// What the service's unit shows.
+    pub fn of(facts: &ServiceFacts, provider: Provider) -> Self {
+        // Nothing is known of a service whose unit systemd does not have.
+        if facts.load == LoadState::NotFound {
+            return Now::Up;
+        }
+        if let Some(why) = service::ended(facts, provider) {
+            return Now::NotUp { why };
+        }
+        let unit = &facts.id;
+        if provider == Provider::Imexd && facts.active == ActiveState::Activating {
+            return Now::NotUp { why: format!("{unit} starts anew") };
+        }
+        match facts.status.as_deref().filter(|_| provider == Provider::Imexd) {
+            Some(status) if domain_state(status).is_some_and(|state| state != DomainState::Up) => {
+                Now::NotUp { why: format!("{unit} says: {status}") }
+            }
+            Some(_) | None => Now::Up,
+        }
+    }
+}
+
+/// The state of the domain in a status of imexd's, `READY; domain UP, 3 of 3 nodes READY`.
+fn domain_state(status: &str) -> Option<DomainState> {
+    let (_, domain) = status.split_once("; domain ")?;
+    let (word, _) = domain.split_once(',')?;
+    DomainState::ALL.into_iter().find(|state| state.word() == word)
+}
+
 /// Whether tasks are to be told how NCCL finds the fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hints {
@@ -44,6 +91,21 @@ pub enum Hints {
 pub fn same_run(domain: &JobDomain, sluid: Option<&str>) -> bool {
     let counted = domain.run.bytes().all(|byte| byte.is_ascii_digit());
     counted || sluid.is_none_or(|sluid| sluid == domain.run)
+}
+
+impl Admission {
+    /// The same, of a task of this domain, where the service shows this `now`.
+    #[must_use]
+    pub fn now(self, domain: &JobDomain, now: Now) -> Self {
+        match (self, now) {
+            (Admission::Admitted(_), Now::NotUp { why }) if domain.stage == Stage::Up => {
+                let JobDomain { job, node, .. } = domain;
+                let why = format!("the IMEX domain of job {job} was UP on {node} and is not any more: {why}");
+                Admission::Refused { why }
+            }
+            (admission, Now::Up | Now::NotUp { .. }) => admission,
+        }
+    }
 }
 
 /// Judges for a task of one of the jobs `jobs`: that of the task, and the components of a heterogeneous one.
@@ -109,6 +171,8 @@ fn exports(domain: &JobDomain, hints: Hints) -> Vec<Export> {
 
 #[cfg(test)]
 mod tests {
+    use imex_host::systemd::{Conditions, Enablement, ServiceResult};
+
     use super::*;
     use crate::job_domain::{JobChannel, MemberName, SCHEMA_VERSION};
 
@@ -138,11 +202,63 @@ mod tests {
     }
 
     #[test]
+    fn a_task_of_a_domain_that_is_not_up_any_more_is_refused() {
+        let killed = ServiceFacts {
+            active: ActiveState::Failed,
+            result: ServiceResult::Signal,
+            exec_main_status: 9,
+            status: None,
+            ..running()
+        };
+        let status = Some("READY; domain DEGRADED, 2 of 3 nodes READY".to_owned());
+        let degraded = ServiceFacts { status, ..running() };
+        let anew = ServiceFacts { active: ActiveState::Activating, sub: "start".to_owned(), ..running() };
+        let of_imexd = |facts: &ServiceFacts| Now::of(facts, Provider::Imexd);
+        let admitted = judge(Some(&domain(Stage::Up)), &[7], &boot(BOOT), Hints::None);
+        assert_eq!(admitted.clone().now(&domain(Stage::Up), of_imexd(&running())), admitted);
+        for (facts, why) in [
+            (&killed, "imexd.service was ended by signal 9"),
+            (&degraded, "imexd.service says: READY; domain DEGRADED, 2 of 3 nodes READY"),
+            (&anew, "imexd.service starts anew"),
+        ] {
+            let told = text(&admitted.clone().now(&domain(Stage::Up), of_imexd(facts)));
+            assert_eq!(told, format!("the IMEX domain of job 7 was UP on n2 and is not any more: {why}"));
+        }
+        // A channel alone needs no service, and of NVIDIA's it is known only that it runs.
+        let channel = judge(Some(&domain(Stage::ChannelOnly)), &[7], &boot(BOOT), Hints::None);
+        assert_eq!(channel.clone().now(&domain(Stage::ChannelOnly), of_imexd(&killed)), channel);
+        assert_eq!(Now::of(&degraded, Provider::NvidiaImex), Now::Up);
+        assert_ne!(Now::of(&killed, Provider::NvidiaImex), Now::Up);
+        let not_found = ServiceFacts { load: LoadState::NotFound, ..killed };
+        assert_eq!(of_imexd(&not_found), Now::Up);
+    }
+
+    #[test]
     fn a_job_without_a_domain_here_starts() {
         assert_eq!(judge(None, &[7], &boot(BOOT), Hints::None), Admission::NoDomain);
         assert_eq!(judge(Some(&domain(Stage::Failed)), &[8], &boot(BOOT), Hints::None), Admission::NoDomain);
         let channel_only = text(&judge(Some(&domain(Stage::ChannelOnly)), &[6, 7], &boot(BOOT), Hints::Nccl));
         assert_eq!(channel_only, "OPENIMEX_CHANNEL=/dev/c/channel0\nNVIDIA_IMEX_CHANNELS=0\n");
+    }
+
+    fn running() -> ServiceFacts {
+        ServiceFacts {
+            id: "imexd.service".to_owned(),
+            names: vec!["imexd.service".to_owned()],
+            load: LoadState::Loaded,
+            load_error: None,
+            active: ActiveState::Active,
+            sub: "running".to_owned(),
+            enablement: Enablement::Enabled,
+            file: None,
+            status: Some("READY; domain UP, 3 of 3 nodes READY".to_owned()),
+            main_pid: Some(12),
+            result: ServiceResult::Success,
+            exec_main_status: 0,
+            restarts: 0,
+            conditions: Conditions::Met,
+            since: None,
+        }
     }
 
     fn text(admission: &Admission) -> String {

@@ -165,6 +165,8 @@ pub struct ServiceFacts {
     pub enablement: Enablement,
     /// Where its file is.
     pub file: Option<String>,
+    /// What it says of itself (`STATUS=` of sd_notify(3)); nothing once it has ended.
+    pub status: Option<String>,
     /// Its main process.
     pub main_pid: Option<u32>,
     /// How its last run ended.
@@ -208,6 +210,7 @@ pub(super) fn read(properties: &HashMap<String, OwnedVariant>) -> Result<Service
         sub: text("SubState")?.to_owned(),
         enablement: text("UnitFileState").unwrap_or_default().into(),
         file: optional("FragmentPath"),
+        status: optional("StatusText"),
         main_pid: Some(small("MainPID")).filter(|pid| *pid != 0),
         result: text("Result")?.into(),
         exec_main_status: match properties.get("ExecMainStatus").map(|value| &**value) {

@@ -42,7 +42,7 @@ fn a_job_gets_a_domain_that_is_up_and_leaves_nothing() {
         record["steps"].as_array().unwrap().iter().map(|s| s["step"].as_str().unwrap()).collect();
     assert_eq!(
         steps,
-        ["applicable", "lease", "channel", "scope", "peers", "stop", "files", "settle", "verdict"]
+        ["applicable", "lease", "scope", "channel", "peers", "stop", "files", "settle", "verdict"]
     );
     assert_eq!((&record["verdict"], &record["peers_by"]), (&"up".into(), &"resolver".into()));
     let log = fs::read_to_string(site.path("logs/job-7.log")).unwrap();
@@ -182,6 +182,19 @@ fn a_state_that_nobody_can_read_is_taken_away() {
     fs::write(site.path("state/domain.json"), "{").unwrap();
     assert_eq!(site.epilog(), Vec::<String>::new());
     assert_eq!((site.map().as_str(), site.state(), site.leases()), ("", None, Vec::new()));
+}
+
+#[test]
+fn the_single_node_of_a_divided_job_gets_what_policy_says_of_one_node() {
+    let place = |node: &str, block: &str| (node.to_owned(), block.to_owned());
+    for (policy, ending) in [("channel", Ending::Channel), ("skip", Ending::Skipped)] {
+        let mut site = TestSite::new(&format!("jobs.one_node = \"{policy}\"")).with_nodes("n[1-2]");
+        site.machine.places = Some([place("n1", "a"), place("n2", "b")].into());
+        assert_eq!(site.prolog().0.ending, ending);
+        // Its tasks start, and its service does not.
+        assert_eq!(site.state().unwrap().stage, Stage::ChannelOnly);
+        assert!(!site.manager.borrow().runs);
+    }
 }
 
 #[test]
@@ -444,6 +457,7 @@ impl ServiceManager for TestManager {
             sub: String::new(),
             enablement: Enablement::Enabled,
             file: None,
+            status: None,
             main_pid: None,
             result: if service.fails.is_some() { ServiceResult::ExitCode } else { ServiceResult::Success },
             exec_main_status: service.fails.unwrap_or(0),

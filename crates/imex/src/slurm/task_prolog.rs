@@ -2,19 +2,32 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
+use imex_config::Operator;
 use imex_host::boot;
 use imex_slurm::context::Environment;
-use imex_slurm::job_domain::JobDomainFile;
-use imex_slurm::task_prolog::{Admission, Export, Hints, judge, same_run};
+use imex_slurm::job_domain::{JobDomainFile, Stage};
+use imex_slurm::service::ServiceManager;
+use imex_slurm::task_prolog::{Admission, Export, Hints, Now, judge, same_run};
 use serde::Serialize;
+use tokio::time::sleep;
 
 use super::args::ScriptArgs;
-use super::{configuration, environment};
+use super::{configuration, environment, manager};
 use crate::cli::format;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::output::{self, Format};
+use crate::run::block_on;
+
+/// How long systemd may take to tell how the service fares.
+const WITHIN: Duration = Duration::from_secs(1);
+
+/// How often a domain that is not UP is looked at, and the pause between: a restarted member is back within 150 ms, and each
+/// task of the job waits here.
+const LOOKS: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// What a task is told.
 #[derive(Debug, Serialize)]
@@ -34,7 +47,13 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     let sluid = environment.get("SLURM_JOB_SLUID").map(String::as_str);
     let domain = domain.filter(|domain| same_run(domain, sluid));
     let hints = if operator.nccl_hints { Hints::Nccl } else { Hints::None };
-    let exports = match judge(domain.as_ref(), &jobs(&environment), &boot, hints) {
+    let mut admission = judge(domain.as_ref(), &jobs(&environment), &boot, hints);
+    if let (Admission::Admitted(_), Some(domain)) = (&admission, &domain)
+        && domain.stage == Stage::Up
+    {
+        admission = admission.now(domain, block_on(now(&operator))?);
+    }
+    let exports = match admission {
         Admission::NoDomain => Vec::new(),
         Admission::Admitted(exports) => exports,
         Admission::Refused { why } => {
@@ -56,6 +75,22 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
         }
     }
     Ok(Exit::Done)
+}
+
+/// What the service shows. One that has just lost a member and gets it back is looked at again. Where systemd does not answer,
+/// what the prolog has seen holds.
+async fn now(operator: &Operator) -> Now {
+    let Ok(mut manager) = manager(operator) else { return Now::Up };
+    let mut looks = LOOKS;
+    loop {
+        let facts = manager.facts(WITHIN).await;
+        match facts.map(|facts| Now::of(&facts, operator.service.provider)) {
+            Ok(Now::NotUp { .. }) if looks > 1 => looks -= 1,
+            Ok(now) => return now,
+            Err(_) => return Now::Up,
+        }
+        sleep(PAUSE).await;
+    }
 }
 
 /// The job, and the components of a heterogeneous one: a node has one of them.

@@ -431,6 +431,7 @@ fn service(id: &str) -> ServiceFacts {
         sub: "running".into(),
         enablement: Enablement::Enabled,
         file: None,
+        status: None,
         main_pid: Some(7),
         result: ServiceResult::Success,
         exec_main_status: 0,
