@@ -23,8 +23,8 @@ use self::keys::*;
 use self::parse::Values;
 pub use self::value::OperatorValueError;
 pub use self::words::{
-    ChannelOwner, Channels, Expect, Fabric, Family, Innocent, OneNode, PeersBy, Port, Provider, ScopeBy,
-    Shared, Tie, Unusable,
+    ChannelOwner, Channels, Expect, Fabric, Family, Health, Innocent, OneNode, PeersBy, Port, Provider,
+    ScopeBy, Shared, Tie, Unusable,
 };
 use crate::file::{self, FileError};
 use crate::problem::{Problem, Problems, Severity};
@@ -92,6 +92,8 @@ pub struct HardwarePolicy {
     pub instance_types: Option<Vec<String>>,
     /// What the GPUs' fabric identity must be.
     pub fabric: Fabric,
+    /// What it means that the fabric is not well.
+    pub health: Health,
 }
 
 /// `[jobs]`.
@@ -261,6 +263,7 @@ impl Operator {
                 expect: values.word(&EXPECT, Expect::from_word),
                 instance_types: ask.then(|| values.texts(&INSTANCE_TYPES).to_vec()),
                 fabric: values.word(&FABRIC, Fabric::from_word),
+                health: values.word(&HEALTH, Health::from_word),
             },
             jobs: JobPolicy {
                 shared: values.word(&SHARED, Shared::from_word),

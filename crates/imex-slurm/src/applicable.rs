@@ -3,7 +3,7 @@
 //! Looking costs time, so that [`next`] says what it wants to know next, or what it has come to. Hardware that has IMEX and
 //! a service that is missing is an error, never a silent skip: the job would run, slowly, and nobody would know why.
 
-use imex_config::operator::{Expect, Fabric, OneNode, Operator, Shared, Unusable};
+use imex_config::operator::{Expect, Fabric, Health, OneNode, Operator, Shared, Unusable};
 use imex_host::devices::{CharDevices, DevicesError, NoMajor};
 use imex_host::{FabricId, NoFabric};
 use serde::Serialize;
@@ -85,6 +85,8 @@ pub enum FabricFact {
     Attached {
         /// Which.
         id: FabricId,
+        /// What is not well with it, by GPU, in words.
+        ailing: Vec<String>,
     },
     /// They are not.
     NotAttached {
@@ -219,6 +221,12 @@ pub enum Refusal {
         /// Why.
         why: NoFabric,
     },
+    /// A GPU's fabric is not well.
+    #[error("the GPUs' NVLink fabric is not well, and hardware.health is \"refuse\": {}", ailing.join("; "))]
+    Health {
+        /// What, by GPU, in words.
+        ailing: Vec<String>,
+    },
     /// NVML is needed and not there.
     #[error("the fabric of the GPUs cannot be asked, and hardware.fabric is \"required\": {why}")]
     FabricUnknown {
@@ -320,6 +328,11 @@ fn fabric(facts: &Facts, policy: &Operator) -> Result<(), Next> {
         return Ok(());
     }
     match (known(facts.fabric.as_ref(), Question::Fabric)?, policy.hardware.fabric) {
+        (FabricFact::Attached { ailing, .. }, _)
+            if !ailing.is_empty() && policy.hardware.health == Health::Refuse =>
+        {
+            refuse(Refusal::Health { ailing: ailing.clone() })
+        }
         (FabricFact::Attached { .. }, _)
         | (FabricFact::Unknown { .. }, Fabric::IfKnown | Fabric::Ignored) => Ok(()),
         (FabricFact::Unknown { why }, Fabric::Required) => {

@@ -11,6 +11,7 @@ mod steps;
 use std::path::Path;
 
 use imex_config::Operator;
+use imex_config::operator::OneNode;
 use imex_core::NodeMap;
 use serde::Serialize;
 
@@ -36,10 +37,10 @@ pub enum Step {
     Applicable,
     /// Taking the node.
     Lease,
-    /// Making the channel.
-    Channel,
     /// Dividing the job.
     Scope,
+    /// Making the channel.
+    Channel,
     /// Finding addresses.
     Peers,
     /// Stopping the service of the job before.
@@ -59,8 +60,8 @@ impl Step {
     pub const ALL: [Step; 10] = [
         Step::Applicable,
         Step::Lease,
-        Step::Channel,
         Step::Scope,
+        Step::Channel,
         Step::Peers,
         Step::Stop,
         Step::Files,
@@ -74,8 +75,8 @@ impl Step {
         match self {
             Step::Applicable => "applicable",
             Step::Lease => "lease",
-            Step::Channel => "channel",
             Step::Scope => "scope",
+            Step::Channel => "channel",
             Step::Peers => "peers",
             Step::Stop => "stop",
             Step::Files => "files",
@@ -204,8 +205,14 @@ where
     }
 
     async fn domain(&mut self, domain: &mut JobDomain) -> Result<Ended, PrologError> {
-        self.channel(domain)?;
         let division = self.scope().await?;
+        let alone = division.share().nodes.len() == 1;
+        match self.site.operator.jobs.one_node {
+            OneNode::Channel if alone => return self.channel_only(domain).await,
+            OneNode::Skip if alone => return self.nothing().await,
+            OneNode::Domain | OneNode::Channel | OneNode::Skip => {}
+        }
+        self.channel(domain)?;
         let peers = self.peers(&division).await?;
         let map = self.map(domain, &division, &peers)?;
         self.stop().await?;

@@ -164,6 +164,9 @@ keys! {
         /// What the fabric identity of the GPUs must be: "if-known" fails the prolog if NVML is there and says that a GPU is in no
         /// healthy fabric, "required" also if NVML is not there, "ignored" does not ask.
         FABRIC "fabric" = r#""if-known""#: Kind::Word(words::Fabric::WORDS);
+        /// What it means that NVML calls a GPU's fabric degraded, unhealthy or configured wrongly: "warn" writes it into log and
+        /// record, "refuse" fails the prolog.
+        HEALTH "health" = r#""warn""#: Kind::Word(words::Health::WORDS);
     }
     "jobs" {
         /// What happens to a job that does not have its nodes for itself: "skip" lets it run without a domain, "fail" fails it.

@@ -79,6 +79,13 @@ words! {
         /// Anything: it is not asked.
         Ignored = "ignored",
     }
+    /// What a fabric that is not well means.
+    Health {
+        /// It is told.
+        Warn = "warn",
+        /// The prolog fails.
+        Refuse = "refuse",
+    }
     /// What happens to a job that shares its nodes.
     Shared {
         /// It runs without a domain.

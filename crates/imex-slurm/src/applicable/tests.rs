@@ -54,6 +54,16 @@ fn a_machine_without_channels_is_skipped_unless_it_should_have_them() {
 }
 
 #[test]
+fn a_fabric_that_is_not_well_is_told_and_refused_only_by_policy() {
+    let FabricFact::Attached { id, .. } = rack().fabric else { panic!("the rack is attached") };
+    let ailing = vec!["GPU 0: a route is unhealthy".to_owned()];
+    let ill = Machine { fabric: FabricFact::Attached { id, ailing }, ..rack() };
+    assert_eq!(comes_to("", &ill, WHOLE, 4).0, "domain");
+    assert_eq!(comes_to("hardware.health = \"refuse\"", &ill, WHOLE, 4).0, "refuse");
+    assert_eq!(comes_to("hardware.health = \"refuse\"", &rack(), WHOLE, 4).0, "domain");
+}
+
+#[test]
 fn an_instance_type_is_asked_only_when_wanted_and_skips_others() {
     let other = Machine { instance_type: named("p5.48xlarge"), ..rack() };
     let ask = "hardware.ask_instance_type = true";
@@ -121,7 +131,7 @@ fn rack() -> Machine {
         capability: Capability::Channels { major: "234".to_owned() },
         gpu: Gpu::Nvidia,
         instance_type: named("p6e-gb200.36xlarge"),
-        fabric: FabricFact::Attached { id },
+        fabric: FabricFact::Attached { id, ailing: Vec::new() },
         unit: UnitFile::Usable,
     }
 }

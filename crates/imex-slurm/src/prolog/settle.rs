@@ -205,7 +205,7 @@ where
         }
         let (stage, reason) = match &ended {
             Ok(Ended { ending: Ending::Up, .. }) => (Stage::Up, None),
-            Ok(Ended { ending: Ending::Channel, .. }) => (Stage::ChannelOnly, None),
+            Ok(Ended { ending: Ending::Channel | Ending::Skipped, .. }) => (Stage::ChannelOnly, None),
             Ok(ended) => (Stage::Failed, Some(ended.message.clone())),
             Err(error) => (Stage::Failed, Some(imex_config::chain(error))),
         };

@@ -78,6 +78,9 @@ where
             Question::Fabric => {
                 let fabric = self.attached(within).await;
                 self.record.note("fabric", &fabric);
+                if let FabricFact::Attached { ailing, .. } = &fabric {
+                    ailing.iter().for_each(|text| self.say(Level::Warn, text));
+                }
                 facts.fabric = Some(fabric);
             }
             Question::Unit => {
@@ -262,12 +265,21 @@ where
     /// A job that needs no more than its channel.
     pub(super) async fn channel_only(&mut self, domain: &mut JobDomain) -> Result<Ended, PrologError> {
         self.channel(domain)?;
-        if self.took_over {
-            // The service of the job before must not run beside this one.
-            self.stop().await?;
-        }
-        let message = "the job has one node and needs no domain; its channel is there".to_owned();
+        self.stop_what_was_left().await?;
+        let message = "the job is alone here and needs no domain; its channel is there".to_owned();
         Ok(Ended { ending: Ending::Channel, message })
+    }
+
+    /// A job that has a single node in this partition, and more in others.
+    pub(super) async fn nothing(&mut self) -> Result<Ended, PrologError> {
+        self.stop_what_was_left().await?;
+        let message = "Skipping IMEX configuration because the job has one node in this NVLink partition";
+        Ok(Ended { ending: Ending::Skipped, message: message.to_owned() })
+    }
+
+    /// The service of the job before must not run beside this one.
+    async fn stop_what_was_left(&mut self) -> Result<(), PrologError> {
+        if self.took_over { self.stop().await } else { Ok(()) }
     }
 
     /// How much of the budget is left, for the log.

@@ -13,8 +13,10 @@ use imex_host::boot::{self, BootId};
 use imex_host::channel::{ChannelLimit, limit};
 use imex_host::devices::{self, CharDevices, DevicesError};
 use imex_host::fabric::FabricState;
+use imex_host::health::HealthSummary;
 use imex_host::{GpuFabric, NoFabric, Program, identify, imds, resolve};
-use imex_slurm::applicable::{FabricFact, Gpu, InstanceType};
+use imex_nvml::Gpu;
+use imex_slurm::applicable::{self, FabricFact, InstanceType};
 use imex_slurm::machine::{Machine, Unknown};
 use imex_slurm::scope::Places;
 use imex_slurm::tenancy;
@@ -53,6 +55,19 @@ fn unless_mixed(why: NoFabric, gpus: &[GpuFabric]) -> NoFabric {
     why
 }
 
+/// What is not well with a GPU's fabric, in words.
+fn ailing(gpu: &Gpu) -> Option<String> {
+    let health = gpu.health?;
+    let complaints: Vec<String> = health.complaints().iter().map(ToString::to_string).collect();
+    let told = match (complaints.is_empty(), health.summary) {
+        (false, _) => complaints.join(", "),
+        (true, HealthSummary::Unhealthy) => "its fabric is unhealthy".to_owned(),
+        (true, HealthSummary::Limited) => "its fabric can be used, but not in full".to_owned(),
+        (true, HealthSummary::Healthy | HealthSummary::Unreported) => return None,
+    };
+    Some(format!("GPU {} ({}): {told}", gpu.fabric.gpu, gpu.uuid))
+}
+
 impl Machine for ThisMachine<'_> {
     fn boot(&self) -> Result<BootId, Unknown> {
         boot::id(Path::new(boot::DEFAULT_ID_PATH)).map_err(|error| Unknown::because(&error))
@@ -73,9 +88,10 @@ impl Machine for ThisMachine<'_> {
         // It has a thread of its own, and this one has nothing else to do.
         match imex_nvml::ask(Path::new(imex_nvml::DEFAULT_LIBRARY), within) {
             Ok(answer) => {
+                let ailing = answer.gpus.iter().filter_map(ailing).collect();
                 let gpus: Vec<GpuFabric> = answer.gpus.into_iter().map(|gpu| gpu.fabric).collect();
                 match identify(&gpus) {
-                    Ok(id) => FabricFact::Attached { id },
+                    Ok(id) => FabricFact::Attached { id, ailing },
                     Err(why) => FabricFact::NotAttached { why: unless_mixed(why, &gpus) },
                 }
             }
@@ -101,7 +117,7 @@ impl Machine for ThisMachine<'_> {
         socket.local_addr().ok().map(|address| address.ip())
     }
 
-    fn gpu(&self) -> Gpu {
+    fn gpu(&self) -> applicable::Gpu {
         let devices = fs::read_dir(PCI).into_iter().flatten().filter_map(Result::ok);
         let is =
             |file: PathBuf, begins: &str| fs::read_to_string(file).is_ok_and(|text| text.starts_with(begins));
@@ -109,7 +125,7 @@ impl Machine for ThisMachine<'_> {
         // The vendor NVIDIA, and the class of display controllers, which data centre GPUs are of as well.
         let found =
             devices.any(|device| is(device.join("vendor"), "0x10de") && is(device.join("class"), "0x03"));
-        if found { Gpu::Nvidia } else { Gpu::None }
+        if found { applicable::Gpu::Nvidia } else { applicable::Gpu::None }
     }
 
     fn channel_count(&self) -> Option<u32> {
@@ -151,5 +167,33 @@ impl Machine for ThisMachine<'_> {
     fn text(&self, file: &Path) -> Result<String, Unknown> {
         let cannot = |error: io::Error| Unknown::new(format!("{} cannot be read: {error}", file.display()));
         fs::read_to_string(file).map_err(cannot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use imex_host::fabric::FabricStatus;
+    use imex_host::health::FabricHealth;
+
+    use super::*;
+
+    #[test]
+    fn only_a_fabric_that_is_not_well_is_told() {
+        let fabric = GpuFabric {
+            gpu: "2".to_owned(),
+            state: FabricState::Completed,
+            status: FabricStatus::Success,
+            cluster_uuid: None,
+            clique_id: None,
+        };
+        let told = |mask, summary| {
+            let health = Some(FabricHealth { mask, summary });
+            ailing(&Gpu { uuid: "GPU-x".to_owned(), fabric: fabric.clone(), health })
+        };
+        assert_eq!(told(0xAA, HealthSummary::Healthy), None);
+        assert_eq!(told(0, HealthSummary::Unreported), None);
+        let degraded = told(0xA9, HealthSummary::Limited).unwrap();
+        assert_eq!(degraded, "GPU 2 (GPU-x): its bandwidth is degraded");
+        assert_eq!(told(0, HealthSummary::Unhealthy).unwrap(), "GPU 2 (GPU-x): its fabric is unhealthy");
     }
 }
