@@ -8,6 +8,7 @@ mod bad_node;
 mod blocks;
 mod evidence;
 mod family;
+mod hard;
 mod healthy;
 mod jobs;
 mod killed;
@@ -96,7 +97,7 @@ enum Length {
     Long,
 }
 
-const SCENARIOS: [Scenario; 18] = [
+const SCENARIOS: [Scenario; 20] = [
     Scenario {
         name: "1",
         claim: "the first line of a job sees its domain UP from every node, and afterwards nothing is left",
@@ -138,6 +139,20 @@ const SCENARIOS: [Scenario; 18] = [
         ground: Ground::Six,
         length: Length::Short,
         run: order::run,
+    },
+    Scenario {
+        name: "12",
+        claim: "a service that must be killed or ends under its job, a bus that hangs: told, and the next job is clean",
+        ground: Ground::Six,
+        length: Length::Short,
+        run: hard::run,
+    },
+    Scenario {
+        name: "12-epilog",
+        claim: "after an epilog killed at any step a sweep, or the next job, cleans up",
+        ground: Ground::Six,
+        length: Length::Long,
+        run: hard::killed_epilogs,
     },
     Scenario {
         name: "13",

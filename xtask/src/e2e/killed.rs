@@ -77,7 +77,7 @@ fn kill_next_prolog(rig: &Rig, step: &str) -> Result<Begun, TaskError> {
 }
 
 /// A job on all nodes sees its domain UP, at once and everywhere, and leaves nothing.
-fn next_job_is_clean(rig: &Rig) -> Result<(), TaskError> {
+pub(super) fn next_job_is_clean(rig: &Rig) -> Result<(), TaskError> {
     rig.rest()?;
     let nodes: Vec<u8> = rig.nodes().collect();
     let job = rig.submit(&Job::exclusive(rig.site.nodes, look::script(rig.site.provider)))?;
@@ -141,13 +141,13 @@ fn reboot(rig: &Rig) -> Result<(), TaskError> {
     rig.cluster().power_on(VICTIM)
 }
 
-fn running_job(rig: &Rig) -> Result<JobId, TaskError> {
+pub(super) fn running_job(rig: &Rig) -> Result<JobId, TaskError> {
     let job = rig.submit(&Job::exclusive(4, "echo RUNS\nsleep 1000\n"))?;
     rig.until("the job runs", LIMIT, || Ok(rig.output(job)?.contains("RUNS")))?;
     Ok(job)
 }
 
-fn end(rig: &Rig, job: JobId) -> Result<(), TaskError> {
+pub(super) fn end(rig: &Rig, job: JobId) -> Result<(), TaskError> {
     rig.control(&format!("scancel {job}"))?;
     rig.wait_over(job).map(drop)
 }

@@ -1,4 +1,4 @@
-//! What a node's records say of a job's prologs.
+//! What a node's records say of a job's prologs and epilogs.
 
 use serde_json::{Deserializer, Value};
 
@@ -6,7 +6,7 @@ use super::jobs::JobId;
 use super::rig::Rig;
 use crate::error::TaskError;
 
-/// How one run of a prolog ended, as its record says.
+/// How one run ended, as its record says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     time: String,
@@ -16,13 +16,22 @@ pub(crate) struct Verdict {
     pub(crate) exit_code: i64,
     /// In a sentence.
     pub(crate) message: String,
-    /// The block of this node's domain, and how many domains the job has.
+    /// All of it.
     pub(crate) whole: Value,
 }
 
 /// The runs of a job's prolog on a node, the first one first.
 pub(crate) fn of_prologs(rig: &Rig, node: u8, job: JobId) -> Result<Vec<Verdict>, TaskError> {
-    let line = format!("cat /var/lib/openimex/records/*-{job}.*-prolog.json 2>/dev/null || true");
+    of(rig, node, &format!("*-{job}.*-prolog"))
+}
+
+/// Those of its epilog.
+pub(crate) fn of_epilogs(rig: &Rig, node: u8, job: JobId) -> Result<Vec<Verdict>, TaskError> {
+    of(rig, node, &format!("*-{job}.*-epilog"))
+}
+
+fn of(rig: &Rig, node: u8, name: &str) -> Result<Vec<Verdict>, TaskError> {
+    let line = format!("cat /var/lib/openimex/records/{name}.json 2>/dev/null || true");
     let mut verdicts = parse(&rig.on(node, &line)?)?;
     verdicts.sort_by(|a, b| a.time.cmp(&b.time));
     Ok(verdicts)

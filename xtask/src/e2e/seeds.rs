@@ -9,7 +9,7 @@ use super::bad_node::{BLOCKED, MISSING};
 use super::jobs::Job;
 use super::rig::{Rig, Told};
 use super::site::Hooks;
-use super::{bad_node, healthy, killed, look, order};
+use super::{bad_node, hard, healthy, killed, look, order};
 use crate::error::TaskError;
 use crate::report::Report;
 use crate::tree;
@@ -30,8 +30,15 @@ pub(super) fn under_nvidias_names(rig: &Rig, report: &mut Report) -> Result<(), 
 
 /// Everything that is tried on six nodes.
 pub(super) fn everything_under_nvidias_names(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
-    let all: [Told; 6] =
-        [healthy::one_job, healthy::back_to_back, healthy::shared, bad_node::run, killed::run, order::run];
+    let all: [Told; 7] = [
+        healthy::one_job,
+        healthy::back_to_back,
+        healthy::shared,
+        bad_node::run,
+        killed::run,
+        order::run,
+        hard::run,
+    ];
     all.into_iter().try_for_each(|scenario| scenario(rig, report).and_then(|()| rig.rest()))
 }
 

@@ -10,7 +10,6 @@ mod channel;
 mod control;
 mod doctor;
 mod follow;
-mod hung;
 mod lab;
 mod lifecycle;
 mod misuse;

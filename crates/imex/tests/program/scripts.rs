@@ -1,6 +1,8 @@
 //! Golden files of the scripts that Slurm runs: help, environments that are none, and what they say on a machine that has no
 //! IMEX. Jobs that get a domain are tried on a real Slurm (`cargo xtask e2e`).
 
+mod hung;
+
 use std::fs;
 use std::path::Path;
 

@@ -10,8 +10,8 @@ use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
+use super::{JOB, Site};
 use crate::program::{said, signal, until};
-use crate::scripts::{JOB, Site};
 
 /// The budget of these scripts, what a script is given beyond it, and what a busy machine takes.
 const BUDGET: Duration = Duration::from_millis(300);
