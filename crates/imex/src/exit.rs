@@ -110,7 +110,7 @@ pub enum Exit {
     OtherAtFault,
     /// The domain is not UP, and nothing shows why.
     Unexplained,
-    /// Slurm ended the script before it was done.
+    /// Slurm ended the script before it was done, or it hung.
     Terminated,
     /// Something that the prolog made could not be taken away.
     NotTakenAway,
@@ -210,7 +210,7 @@ impl Exit {
         (Exit::Tied, "the domain is not UP and nobody can tell which side is at fault"),
         (Exit::OtherAtFault, "the domain is not UP, another node is at fault, and prolog.innocent is fail"),
         (Exit::Unexplained, "the domain is not UP and nothing shows why"),
-        (Exit::Terminated, "Slurm ended the script before it was done"),
+        (Exit::Terminated, "Slurm ended the script before it was done, or it hung"),
         (Exit::NotTakenAway, "something of the job could not be taken away"),
         (Exit::TaskRefused, "the job's domain is not UP, so that its task must not start"),
         (Exit::SlurmErrors, "Slurm's settings have errors"),
