@@ -141,14 +141,14 @@ const SCENARIOS: [Scenario; 20] = [
         run: order::run,
     },
     Scenario {
-        name: "12",
+        name: "16",
         claim: "a service that must be killed or ends under its job, a bus that hangs: told, and the next job is clean",
         ground: Ground::Six,
         length: Length::Short,
         run: hard::run,
     },
     Scenario {
-        name: "12-epilog",
+        name: "16-epilog",
         claim: "after an epilog killed at any step a sweep, or the next job, cleans up",
         ground: Ground::Six,
         length: Length::Long,

@@ -1,4 +1,4 @@
-//! Scenario 12: what stops the hard way, or not at all.
+//! Scenario 16: what stops the hard way, or not at all.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const VICTIM: u8 = 2;
 /// How long a task may take to start or to be refused.
 const TASK: Duration = Duration::from_secs(10);
 
-/// Scenario 12.
+/// Scenario 16.
 pub(super) fn run(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
     let stories: [(&str, Story); 3] = [
         ("a service that does not stop", killed_at_last),
