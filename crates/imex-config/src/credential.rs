@@ -176,6 +176,14 @@ pub fn read(place: &Place, secrecy: Secrecy, machine: &impl Machine) -> Result<P
     if is_pem(&bytes) { Ok(Pem(bytes.into())) } else { Err(CredentialError::NoPem { place: place.clone() }) }
 }
 
+/// Whether a key table is as closed to others as a private key. It is looked at, not opened.
+pub(crate) fn judge_key_table(path: &Path) -> Result<(), CredentialError> {
+    let failed =
+        |error: io::Error| CredentialError::File { path: path.to_owned(), source: FileError::of(error) };
+    let found = path.metadata().map_err(failed)?;
+    check(path, Secrecy::Secret, (found.uid(), found.mode() & 0o7777))
+}
+
 fn read_file(path: &Path, secrecy: Secrecy) -> Result<Vec<u8>, CredentialError> {
     let failed = |source| CredentialError::File { path: path.to_owned(), source };
     let (opened, found) = file::open(path).map_err(failed)?;

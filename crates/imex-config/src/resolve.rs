@@ -4,6 +4,7 @@
 //! everything.
 
 mod files;
+mod gss;
 mod here;
 mod lookup;
 mod munge;

@@ -119,6 +119,17 @@ pub struct Munge {
     pub socket: Option<PathBuf>,
     /// The user that all daemons of the domain run as.
     pub uid: u32,
+    /// Where a peer's credential may be made.
+    pub origin: MungeOrigin,
+}
+
+/// On which machine a node's MUNGE credential may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MungeOrigin {
+    /// On any that has the cluster's key.
+    Any,
+    /// On the one with the node's own address, as the munged there calls it.
+    Peer,
 }
 
 /// What GSSAPI protects.

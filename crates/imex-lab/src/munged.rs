@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ const PROGRAM: &str = "/usr/sbin/munged";
 #[derive(Debug)]
 pub struct Munged {
     folder: PathBuf,
+    origin: Option<Ipv4Addr>,
     process: Option<Child>,
 }
 
@@ -57,7 +59,7 @@ impl Munged {
         if !Path::new(PROGRAM).is_file() {
             return Err(MungedError::Missing);
         }
-        let munged = Munged { folder: folder.to_owned(), process: None };
+        let munged = Munged { folder: folder.to_owned(), origin: None, process: None };
         // The shortest key that munged takes has 32 bytes.
         fs::write(munged.key(), format!("{key:.<64}")).map_err(system("write the key"))?;
         fs::set_permissions(munged.key(), fs::Permissions::from_mode(0o600))
@@ -71,6 +73,11 @@ impl Munged {
         self.folder.join("munged.sock")
     }
 
+    /// What it is to call this machine's address from its next start on; otherwise it is that of the host's name.
+    pub fn set_origin(&mut self, address: Ipv4Addr) {
+        self.origin = Some(address);
+    }
+
     /// Starts it and waits until it answers.
     pub fn start(&mut self) -> Result<(), MungedError> {
         let file = |option: &str, name: &str| format!("{option}={}", self.folder.join(name).display());
@@ -82,6 +89,7 @@ impl Munged {
             .arg(file("--pid-file", "munged.pid"))
             .arg(file("--seed-file", "munged.seed"))
             .arg(file("--log-file", "munged.log"))
+            .args(self.origin.map(|address| format!("--origin={address}")))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -4,6 +4,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::ptr;
 
 use libloading::Library;
@@ -23,10 +24,9 @@ pub struct Opened {
     pub uid: u32,
     /// The group's number, likewise.
     pub gid: u32,
-    /// When it was made, in seconds since 1970 by that machine's clock.
-    pub encoded_at: i64,
-    /// For how many seconds it is good from then on.
-    pub ttl: i32,
+    /// The address that the munged of that machine calls its own. It knows one, of IPv4: that of the host's name, or what
+    /// its option `--origin` says.
+    pub origin: Ipv4Addr,
 }
 
 /// Why MUNGE cannot be used on this machine.
@@ -57,8 +57,7 @@ impl LoadError {
 type ContextHandle = *mut c_void;
 
 /// Options of contexts (munge.h, `munge_opt_t`; munge_ctx(3)).
-const OPTION_TTL: c_int = 4;
-const OPTION_ENCODE_TIME: c_int = 6;
+const OPTION_ADDR4: c_int = 5;
 const OPTION_SOCKET: c_int = 8;
 const OPTION_UID_RESTRICTION: c_int = 9;
 
@@ -175,14 +174,12 @@ impl Api {
             // SAFETY: on success the library has put so many bytes there, which live until `payload` is dropped.
             unsafe { std::slice::from_raw_parts(payload.0.cast::<u8>(), length) }.to_owned()
         };
-        let (mut encoded_at, mut ttl): (i64, c_int) = (0, 0);
-        // SAFETY: the option takes a pointer to a time_t, which has 64 bits on the systems that this runs on.
-        let got = unsafe { (self.context_get)(context.raw, OPTION_ENCODE_TIME, &raw mut encoded_at) };
+        // A `struct in_addr`, in the order of the network.
+        let mut address = [0_u8; 4];
+        // SAFETY: the option takes a pointer to a struct in_addr, which is four bytes.
+        let got = unsafe { (self.context_get)(context.raw, OPTION_ADDR4, address.as_mut_ptr()) };
         context.check(got)?;
-        // SAFETY: the option takes a pointer to an int.
-        let got = unsafe { (self.context_get)(context.raw, OPTION_TTL, &raw mut ttl) };
-        context.check(got)?;
-        Ok(Opened { payload: bytes, uid, gid, encoded_at, ttl })
+        Ok(Opened { payload: bytes, uid, gid, origin: Ipv4Addr::from(address) })
     }
 }
 
@@ -259,8 +256,7 @@ impl fmt::Debug for Opened {
         f.debug_struct("Opened")
             .field("uid", &self.uid)
             .field("gid", &self.gid)
-            .field("encoded_at", &self.encoded_at)
-            .field("ttl", &self.ttl)
+            .field("origin", &self.origin)
             .finish_non_exhaustive()
     }
 }

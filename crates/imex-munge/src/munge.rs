@@ -16,9 +16,10 @@ use crate::library::{Api, LoadError, Opened};
 /// than that would only wait in its queue.
 pub const BLOCKING_CALLS: usize = 4;
 
-/// How long anybody waits for one call. munged asks nobody, so what takes longer does not come. The library tries for
-/// some seconds more; the call goes on, and what it brings is dropped.
-pub const CALL_DEADLINE: Duration = Duration::from_millis(1500);
+/// How long anybody waits for one call. munged asks nobody, so what takes longer does not come. Two nodes that meet make
+/// four calls one after the other, for which the one that dials has 5 s. The library tries for some seconds more; the call
+/// goes on, and what it brings is dropped.
+pub const CALL_DEADLINE: Duration = Duration::from_secs(1);
 
 /// The local munged. Cheap to clone; all clones are one.
 #[derive(Clone, Debug)]
@@ -32,10 +33,11 @@ struct Inner {
 }
 
 impl Munge {
-    /// Loads the library; munged may be started later. `socket` is munged's, where it is not the usual one.
+    /// Loads the library; munged may be started later. `socket` is munged's, where it is not the usual one, without a NUL
+    /// byte.
     pub fn load(socket: Option<&Path>) -> Result<Self, LoadError> {
         let api = Api::load()?;
-        // A path with a NUL byte names no socket, like an empty one.
+        // Whoever read the path has refused NUL bytes; an empty one names no socket.
         let socket = socket.map(|path| CString::new(path.as_os_str().as_bytes()).unwrap_or_default());
         Ok(Munge(Arc::new(Inner { api, socket, places: Arc::new(Semaphore::new(BLOCKING_CALLS)) })))
     }

@@ -127,6 +127,9 @@ keys! {
         /// The number of the user that this service runs as on all nodes. What MUNGE says is from anybody else
         /// is refused.
         OPENIMEX_MUNGE_UID = "0": Kind::Integer { min: 0, max: u32::MAX as i64 - 1 };
+        /// Where a node's MUNGE credential may be made: any is on any machine with the cluster's key, peer
+        /// on the one with the node's own IPv4 address, as munged there calls it (its option --origin).
+        OPENIMEX_MUNGE_ORIGIN = "any": Kind::Word(&["any", "peer"]);
         /// The permission bits of the Unix socket.
         OPENIMEX_CMD_SOCKET_MODE = "0660": Kind::Mode;
         /// The file that remembers which nodes import memory from this one, for the RECOVERY quorum. It

@@ -1,8 +1,10 @@
 //! The keys of MUNGE, which is this service's own kind of security.
 
+use std::os::unix::ffi::OsStrExt;
+
 use crate::keys::table as key;
 use crate::problem::Severity;
-use crate::security::Munge;
+use crate::security::{Munge, MungeOrigin};
 use crate::values::Values;
 
 /// What the keys ask for; `None` where they do not ask for MUNGE, or ask for two kinds at once, which is reported.
@@ -18,6 +20,14 @@ pub(super) fn resolve(values: &mut Values<'_>) -> Option<Munge> {
         return None;
     }
     let socket = values.path(&key::OPENIMEX_MUNGE_SOCKET);
+    if socket.as_os_str().as_bytes().contains(&0) {
+        let what = "OPENIMEX_MUNGE_SOCKET: there is a NUL byte in the path".to_owned();
+        values.report(Severity::Error, &key::OPENIMEX_MUNGE_SOCKET, what, None);
+    }
     let socket = (!socket.as_os_str().is_empty()).then_some(socket);
-    Some(Munge { socket, uid: values.number(&key::OPENIMEX_MUNGE_UID) })
+    let origin = match values.text(&key::OPENIMEX_MUNGE_ORIGIN) {
+        "peer" => MungeOrigin::Peer,
+        _ => MungeOrigin::Any,
+    };
+    Some(Munge { socket, uid: values.number(&key::OPENIMEX_MUNGE_UID), origin })
 }

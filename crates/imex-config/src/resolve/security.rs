@@ -1,15 +1,13 @@
 //! The authentication keys.
 
-use std::time::Duration;
-
-use super::munge;
+use super::{gss, munge};
 use crate::chain::chain;
 use crate::client::SecurityUnusable;
 use crate::credential::{self, Credential, Pem, Place, Secrecy};
 use crate::keys::{self, Group, Key, Kind, table as key};
 use crate::machine::Machine;
 use crate::problem::Severity;
-use crate::security::{Gss, GssFailure, GssProtection, Identity, Security, Tls};
+use crate::security::{GssProtection, Identity, Security, Tls};
 use crate::values::Values;
 
 const CREDENTIALS: [Key; 6] = [
@@ -34,8 +32,8 @@ pub(super) fn resolve(values: &mut Values<'_>, machine: &impl Machine) -> Securi
     let mode = values.text(&key::IMEX_AUTH_ENCRYPTION_MODE);
     match mode {
         "SSL_TLS" => tls(values, machine).map_or(Security::Off, |tls| Security::Tls(Box::new(tls))),
-        "GSS_AUTH_ENCRYPT" => Security::Gss(gss(values, machine, GssProtection::Encrypt)),
-        "GSS_AUTH_ONLY" => Security::Gss(gss(values, machine, GssProtection::AuthenticateOnly)),
+        "GSS_AUTH_ENCRYPT" => Security::Gss(gss::resolve(values, machine, GssProtection::Encrypt)),
+        "GSS_AUTH_ONLY" => Security::Gss(gss::resolve(values, machine, GssProtection::AuthenticateOnly)),
         _ => {
             report_word(values, &key::IMEX_AUTH_ENCRYPTION_MODE, Severity::Error);
             Security::Off
@@ -183,23 +181,6 @@ fn judge_credential(
     Ok((place, secrecy, pem))
 }
 
-fn gss(values: &Values<'_>, machine: &impl Machine, protection: GssProtection) -> Gss {
-    let ticket_cache = machine.variable("KRB5CCNAME").and_then(|name| name.into_string().ok());
-    Gss {
-        protection,
-        service: values.text(&key::IMEX_GSS_SERVICE_NAME).to_owned(),
-        timeout: values.seconds(&key::IMEX_GSS_TIMEOUT_SEC),
-        retry_interval: values.seconds(&key::IMEX_GSS_RETRY_INTERVAL_SEC).unwrap_or(Duration::ZERO),
-        context_lifetime: values.seconds(&key::IMEX_GSS_SEC_CONTEXT_LIFETIME_SEC),
-        on_failure: match values.on(&key::IMEX_GSS_SHUTDOWN_ON_FAILURE) {
-            true => GssFailure::Shutdown,
-            false => GssFailure::DropPeer,
-        },
-        target_override: target_override(values),
-        ticket_cache: ticket_cache.filter(|name| !name.is_empty()),
-    }
-}
-
-fn target_override(values: &Values<'_>) -> Option<String> {
+pub(super) fn target_override(values: &Values<'_>) -> Option<String> {
     values.non_empty(&key::IMEX_SECURITY_TARGET_OVERRIDE).map(str::to_owned)
 }

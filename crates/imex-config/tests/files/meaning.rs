@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use imex_config::credential::Place;
-use imex_config::security::{GssFailure, GssProtection, Munge};
+use imex_config::security::{GssFailure, GssProtection, Munge, MungeOrigin};
 use imex_config::settings::{CommandTcp, LogDestination, LogLevel, LogStart, Process, StatsDestination};
 use imex_config::{DEFAULT_SOCKET, Overrides, Security, Severity, resolve};
 use imex_core::{Grace, QuorumMode, Timing};
@@ -165,9 +165,13 @@ fn kerberos_sets_the_pace_of_its_own_retries_unless_it_is_nothing() {
 #[test]
 fn munge_is_a_security_of_its_own_with_usual_places() {
     let of = |config: &str| settings(config, ALONE).security;
-    assert_eq!(of("OPENIMEX_AUTH=munge\n"), Security::Munge(Munge { socket: None, uid: 0 }));
-    let config = "OPENIMEX_AUTH=munge\nOPENIMEX_MUNGE_SOCKET=/run/m.sock\nOPENIMEX_MUNGE_UID=4711\n";
-    let munge = Munge { socket: Some("/run/m.sock".into()), uid: 4711 };
+    assert_eq!(
+        of("OPENIMEX_AUTH=munge\n"),
+        Security::Munge(Munge { socket: None, uid: 0, origin: MungeOrigin::Any })
+    );
+    let config = "OPENIMEX_AUTH=munge\nOPENIMEX_MUNGE_SOCKET=/run/m.sock\nOPENIMEX_MUNGE_UID=4711\n\
+                  OPENIMEX_MUNGE_ORIGIN=peer\n";
+    let munge = Munge { socket: Some("/run/m.sock".into()), uid: 4711, origin: MungeOrigin::Peer };
     assert_eq!(of(config), Security::Munge(munge));
     assert_eq!(of("OPENIMEX_AUTH=none\n"), Security::Off);
 }

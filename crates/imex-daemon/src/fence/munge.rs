@@ -3,10 +3,11 @@
 //! A connection becomes private first, by TLS with certificates that prove nothing. Then each hello carries a credential
 //! that says which node and which run it is from, to whom, in which domain, and on which connection.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use imex_config::security::Munge as Asked;
+use imex_config::security::{Munge as Asked, MungeOrigin};
 use imex_core::{AuthFailure, Hello, NodeId, Refusal};
 use imex_munge::{Claim, ClaimError, Fault, LoadError, Munge, MungeError, Role};
 use imex_tls::{RunEnds, RunError};
@@ -26,6 +27,7 @@ pub(crate) struct MungeFence {
     munge: Munge,
     ends: RunEnds,
     uid: u32,
+    origin: MungeOrigin,
     hello: Arc<Hello>,
 }
 
@@ -34,6 +36,8 @@ pub(crate) struct MungeFence {
 pub(crate) struct MungeSession {
     session: imex_tls::Session,
     role: Role,
+    /// The address at its far end.
+    far: IpAddr,
     fence: Arc<MungeFence>,
 }
 
@@ -77,7 +81,7 @@ pub(crate) fn load(asked: &Asked) -> Result<Munge, MungeUnusable> {
 impl MungeFence {
     /// The fence for a daemon with this introduction.
     pub(crate) fn new(munge: Munge, settings: &Asked, hello: Arc<Hello>) -> Result<Self, MungeUnusable> {
-        Ok(MungeFence { munge, ends: RunEnds::new()?, uid: settings.uid, hello })
+        Ok(MungeFence { munge, ends: RunEnds::new()?, uid: settings.uid, origin: settings.origin, hello })
     }
 
     /// Waits until munged answers.
@@ -111,8 +115,9 @@ impl MungeFence {
         self: &Arc<Self>,
         tcp: TcpStream,
     ) -> Result<(imex_tls::Io, MungeSession), AuthError> {
+        let far = far_end(&tcp)?;
         let secured = self.ends.connect(tcp).await?;
-        Ok(self.session(secured, Role::Dialler))
+        Ok(self.session(secured, Role::Dialler, far))
     }
 
     /// Makes a connection that somebody made private.
@@ -120,13 +125,24 @@ impl MungeFence {
         self: &Arc<Self>,
         tcp: TcpStream,
     ) -> Result<(imex_tls::Io, MungeSession), AuthError> {
+        let far = far_end(&tcp)?;
         let secured = self.ends.accept(tcp).await?;
-        Ok(self.session(secured, Role::Acceptor))
+        Ok(self.session(secured, Role::Acceptor, far))
     }
 
-    fn session(self: &Arc<Self>, secured: imex_tls::Secured, role: Role) -> (imex_tls::Io, MungeSession) {
-        (secured.io, MungeSession { session: secured.session, role, fence: Arc::clone(self) })
+    fn session(
+        self: &Arc<Self>,
+        secured: imex_tls::Secured,
+        role: Role,
+        far: IpAddr,
+    ) -> (imex_tls::Io, MungeSession) {
+        (secured.io, MungeSession { session: secured.session, role, far, fence: Arc::clone(self) })
     }
+}
+
+fn far_end(tcp: &TcpStream) -> Result<IpAddr, AuthError> {
+    let address = tcp.peer_addr().map_err(|_| AuthFailure::Broken)?;
+    Ok(address.ip().to_canonical())
 }
 
 impl MungeSession {
@@ -175,6 +191,13 @@ impl MungeSession {
         let opened = self.fence.munge.decode(credential.bytes().to_vec()).await?;
         if opened.uid != self.fence.uid {
             let detail = format!("it comes from user {}, not {}", opened.uid, self.fence.uid);
+            return Err(AuthError { failure: AuthFailure::OtherName, detail: Some(detail) });
+        }
+        if self.fence.origin == MungeOrigin::Peer && opened.origin != self.far {
+            let detail = format!(
+                "it was made on the machine that its munged calls {}, not {}; see OPENIMEX_MUNGE_ORIGIN",
+                opened.origin, self.far
+            );
             return Err(AuthError { failure: AuthFailure::OtherName, detail: Some(detail) });
         }
         let theirs = hello.get();

@@ -1,7 +1,8 @@
 //! Kerberos over the life of a domain: a KDC that comes and goes, contexts that end, failures that are final.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::thread;
 use std::time::Duration;
 
@@ -109,6 +110,18 @@ fn a_node_without_its_key_ends_with_a_code_of_its_own_or_waits_for_the_key() {
     let other = rack.start(1);
     node.await_domain(DomainState::Up);
     other.await_domain(DomainState::Up);
+}
+
+#[test]
+fn a_key_table_that_others_can_read_is_warned_of_and_used() {
+    let Some(realm) = Realm::start("RACK.TEST", LONG) else { return };
+    let rack = rack(&realm, 1);
+    let table = key_table(&rack, 0);
+    assert_eq!(rack.check(0).0, 0);
+    fs::set_permissions(&table, Permissions::from_mode(0o644)).unwrap();
+    let (_, told) = rack.check(0);
+    assert!(told.contains("krb5.keytab: mode 0644 lets others read this private key"), "{told}");
+    rack.start(0).await_domain(DomainState::Up);
 }
 
 #[test]

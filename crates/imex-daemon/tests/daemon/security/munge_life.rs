@@ -1,6 +1,6 @@
 //! MUNGE over the life of a domain, and those who have no part in it.
 
-use std::net::TcpListener;
+use std::net::{IpAddr, TcpListener};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -109,6 +109,29 @@ fn strangers_with_tls_and_a_hello_but_no_good_credential_are_refused() {
     let joined = rack.start(2);
     joined.await_domain(DomainState::Up);
     members.iter().for_each(|node| node.await_domain(DomainState::Up));
+}
+
+#[test]
+fn where_it_is_asked_for_a_credential_must_be_made_on_the_machine_with_the_nodes_address() {
+    let (Some(mut first), Some(mut second)) = (Cell::start("site"), Cell::start("site")) else { return };
+    let rack = rack(&first, 3);
+    rack.set_all("OPENIMEX_MUNGE_ORIGIN", "peer");
+    for (k, cell) in [&mut first, &mut second].into_iter().enumerate() {
+        let IpAddr::V4(address) = rack.address(k) else { panic!("addresses of a rack are of IPv4") };
+        cell.munged.stop();
+        cell.munged.set_origin(address);
+        cell.munged.start().unwrap();
+        cell.admit(&rack, k);
+    }
+    // As root on the second machine would have it.
+    second.admit(&rack, 2);
+    let nodes: Vec<Node> = (0..3).map(|k| rack.start(k)).collect();
+    nodes[0].await_link(1, LinkState::Connected);
+    nodes[1].await_link(0, LinkState::Connected);
+    let told = format!("its munged calls {}, not {}", rack.address(1), rack.address(2));
+    nodes[0].await_log(&told);
+    nodes[1].await_log(&told);
+    assert!(nodes[..2].iter().all(|node| node.link(2) != Some(LinkState::Connected)));
 }
 
 #[test]
