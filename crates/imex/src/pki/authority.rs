@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use imex_config::credential::{self, Place, Secrecy as Needed};
+use imex_config::credential::{self, Credential, Place, Secrecy as Needed};
+use imex_config::security::{Identity, Tls};
 use imex_config::{ThisMachine, chain};
-use imex_tls::Certificate;
-use jiff::Timestamp;
+use imex_tls::{Certificate, Ends};
+use jiff::{SignedDuration, Timestamp, Unit};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, SanType,
@@ -29,6 +30,7 @@ const CLOCK_MARGIN: time::Duration = time::Duration::hours(1);
 /// An authority that can issue.
 pub(super) struct Authority {
     issuer: Issuer<'static, KeyPair>,
+    path: PathBuf,
     pem: String,
     facts: Certificate,
 }
@@ -102,13 +104,31 @@ impl Authority {
                 .hint(format!("imex pki init --dir {} makes one", dir.display()))
         };
         let (key_path, path) = (key_path(dir), certificate_path(dir));
-        let key = read(&key_path, Needed::Secret)?;
-        let pem = read(&path, Needed::Public)?;
+        let (kept_key, kept) = (read(&key_path, Needed::Secret)?, read(&path, Needed::Public)?);
+        let (key, pem) = (text(&kept_key), text(&kept));
         let key = KeyPair::from_pem(&key).map_err(|error| unusable(&key_path, error.to_string()))?;
         let facts = facts(&pem)?;
+        fit(kept_key, kept)?;
         let issuer = Issuer::from_ca_cert_pem(&pem, key);
         let issuer = issuer.map_err(|error| unusable(&path, error.to_string()))?;
-        Ok(Authority { issuer, pem, facts })
+        Ok(Authority { issuer, path, pem, facts })
+    }
+
+    /// Whether what it issues for so many days counts as long: not every verifier looks at the authority's own dates, but
+    /// some do.
+    pub(super) fn outlives(&self, days: i64) -> Result<(), Failure> {
+        let left = self.facts.not_after.duration_since(clock::timestamp());
+        if SignedDuration::from_hours(24 * days) <= left {
+            return Ok(());
+        }
+        let end = self.facts.not_after.round(Unit::Second).unwrap_or(self.facts.not_after);
+        let message =
+            format!("{}: the authority counts until {end}, less than {days} days", self.path.display());
+        let hint = match left.as_hours() / 24 {
+            left @ 1.. => format!("--days {left} is the most; imex pki init --force makes a new authority"),
+            ..=0 => "imex pki init --force makes a new authority".to_owned(),
+        };
+        Err(Failure::because(Exit::NoAuthority, message).hint(hint))
     }
 
     /// Issues one side's certificate, with a key of its own.
@@ -161,14 +181,32 @@ pub(super) fn facts(pem: &str) -> Result<Certificate, Failure> {
     Certificate::read(&der).map_err(|error| unreadable(error.to_string()))
 }
 
-fn read(path: &Path, needed: Needed) -> Result<String, Failure> {
-    let read = credential::read(&Place::File(path.to_owned()), needed, &ThisMachine);
-    let pem = read.map_err(|error| {
+fn read(path: &Path, secrecy: Needed) -> Result<Credential, Failure> {
+    let place = Place::File(path.to_owned());
+    let pem = credential::read(&place, secrecy, &ThisMachine).map_err(|error| {
         let failure = Failure::because(Exit::NoAuthority, chain(&error));
         let dir = path.parent().unwrap_or(path).display();
         failure.hint(error.hint().unwrap_or_else(|| format!("imex pki init --dir {dir} makes an authority")))
     })?;
-    Ok(String::from_utf8_lossy(pem.bytes()).into_owned())
+    Ok(Credential { key: "", line: None, place, secrecy, pem })
+}
+
+fn text(kept: &Credential) -> String {
+    String::from_utf8_lossy(kept.pem.bytes()).into_owned()
+}
+
+/// Whether a key is that of a certificate: with another one, all that is issued would be refused everywhere.
+fn fit(key: Credential, certificate: Credential) -> Result<(), Failure> {
+    let identity = Identity { key, authority: certificate.clone(), certificate };
+    let both = Tls { server: identity.clone(), client: identity, target_override: None };
+    match Ends::new(&both) {
+        Ok(_) => Ok(()),
+        Err(found) => {
+            let why = found.first().map(|(_, error)| error.to_string()).unwrap_or_default();
+            let hint = "restore the two as imex pki init made them";
+            Err(Failure::because(Exit::NoAuthority, why).hint(hint))
+        }
+    }
 }
 
 fn failed(error: &rcgen::Error) -> Failure {

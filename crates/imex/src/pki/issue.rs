@@ -19,6 +19,7 @@ use crate::output::{self, Format, count};
 pub(super) fn run(args: &IssueArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     let nodes = nodes(args)?;
     let authority = Authority::open(&args.common.dir)?;
+    authority.outlives(args.days)?;
     let target = args.out.clone().unwrap_or_else(|| args.common.dir.join("nodes"));
     let mut drafts = Vec::with_capacity(nodes.len() * 6);
     let mut issued = Vec::with_capacity(nodes.len());

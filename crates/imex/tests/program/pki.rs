@@ -34,7 +34,7 @@ fn security_is_two_commands_and_each_says_what_it_did() {
         ("pki-issue-without-authority", "pki issue --dir DIR/pki --nodes DIR/nodes.cfg"),
         ("pki-init", "pki init --dir DIR/pki"),
         ("pki-init-again", "pki init --dir DIR/pki"),
-        ("pki-init-force-json", "pki init --dir DIR/pki --force --name Rack --days 30 --json"),
+        ("pki-init-force-json", "pki init --dir DIR/pki --force --name Rack --days 400 --json"),
         ("pki-issue", "pki issue --dir DIR/pki --nodes DIR/nodes.cfg --days 20"),
         ("pki-issue-again", "pki issue --dir DIR/pki --nodes DIR/nodes.cfg"),
         ("pki-issue-wrong-list", "pki issue --dir DIR/pki --nodes DIR/wrong.cfg"),
@@ -66,6 +66,25 @@ fn keys_are_closed_to_others_and_a_key_that_was_opened_is_not_used() {
     let said = pki(&["issue", "--node", "10.0.0.2"]);
     assert_eq!(said.code, 112, "{}", said.err);
     assert!(said.err.contains("mode 0644 lets others read this private key"), "{}", said.err);
+}
+
+#[test]
+fn an_authority_whose_key_is_another_or_that_ends_too_soon_issues_nothing() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, other) = (temp.path().join("pki"), temp.path().join("other"));
+    let pki = |dir: &Path, words: &[&str]| run(imex(&["pki"]).args(words).arg("--dir").arg(dir));
+    assert_eq!(pki(&dir, &["init", "--days", "20"]).code, 0);
+    assert_eq!(pki(&other, &["init"]).code, 0);
+    let said = pki(&dir, &["issue", "--node", "10.0.0.1"]);
+    assert_eq!(said.code, 112, "{}", said.err);
+    assert!(said.err.contains("less than 365 days"), "{}", said.err);
+    assert!(said.err.contains("--days 19 is the most"), "{}", said.err);
+    assert_eq!(pki(&dir, &["issue", "--node", "10.0.0.1", "--days", "19"]).code, 0);
+    fs::copy(other.join("ca.key"), dir.join("ca.key")).unwrap();
+    let said = pki(&dir, &["issue", "--node", "10.0.0.2", "--days", "19"]);
+    assert_eq!(said.code, 112, "{}", said.err);
+    assert!(said.err.contains("does not fit the certificate in"), "{}", said.err);
+    assert!(!dir.join("nodes/10.0.0.2").exists());
 }
 
 #[test]
