@@ -4,6 +4,7 @@
 
 mod auth_message;
 mod aws_answer;
+mod certificate;
 mod command_answer;
 mod config_file;
 mod host_text;
@@ -15,6 +16,7 @@ mod topology_file;
 
 pub use auth_message::auth_message;
 pub use aws_answer::aws_answer;
+pub use certificate::certificate;
 pub use command_answer::command_answer;
 pub use config_file::config_file;
 pub use host_text::host_text;
