@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char, c_void};
 use std::fmt;
 use std::ptr;
 
-use libloading::Library;
+use imex_clib::Library;
 
 use crate::library::LoadError;
 
@@ -15,34 +15,30 @@ const LIBRARY: &str = "libkrb5.so.3";
 type Context = *mut c_void;
 type Cache = *mut c_void;
 
-/// The functions (krb5.h), for as long as the library is loaded.
+/// The functions (krb5.h).
 pub(crate) struct Caches {
     init_context: unsafe extern "C" fn(*mut Context) -> i32,
     free_context: unsafe extern "C" fn(Context),
     resolve: unsafe extern "C" fn(Context, *const c_char, *mut Cache) -> i32,
     destroy: unsafe extern "C" fn(Context, Cache) -> i32,
-    // Unloads the library when it is dropped, so it comes last.
-    _library: Library,
 }
 
 impl Caches {
     pub(crate) fn load() -> Result<Self, LoadError> {
         // SAFETY: as for GSSAPI's library, which has loaded this one already.
-        let library = unsafe { Library::new(LIBRARY) }.map_err(LoadError::Library)?;
+        let library = unsafe { Library::load(LIBRARY) }?;
         /// Finds one function, whose type is that of the field which it is for.
         macro_rules! find {
-            ($symbol:literal) => {{
+            ($symbol:literal) => {
                 // SAFETY: the types of the fields are those of krb5.h.
-                let found = unsafe { library.get(concat!($symbol, "\0").as_bytes()) };
-                *found.map_err(|source| LoadError::Function { function: $symbol, source })?
-            }};
+                unsafe { library.function($symbol) }?
+            };
         }
         Ok(Caches {
             init_context: find!("krb5_init_context"),
             free_context: find!("krb5_free_context"),
             resolve: find!("krb5_cc_resolve"),
             destroy: find!("krb5_cc_destroy"),
-            _library: library,
         })
     }
 

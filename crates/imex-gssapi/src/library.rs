@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use libloading::Library;
+use imex_clib::Library;
 use thiserror::Error;
 
 use crate::cache::Caches;
@@ -14,7 +14,7 @@ use crate::raw::{
 /// The library's name as its ABI fixes it: MIT Kerberos since 1.2, in every distribution.
 pub const LIBRARY: &str = "libgssapi_krb5.so.2";
 
-/// The loaded library. Cheap to clone; it stays loaded until the last clone and everything made with it are gone.
+/// The loaded library. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Gssapi {
     pub(crate) api: Arc<Api>,
@@ -23,29 +23,20 @@ pub struct Gssapi {
 
 /// Why Kerberos cannot be used on this machine.
 #[derive(Debug, Error)]
-pub enum LoadError {
-    /// The library, or one that it needs, is not there or cannot be loaded.
-    #[error("load {LIBRARY}")]
-    Library(#[source] libloading::Error),
-    /// It lacks a function: it is older than MIT Kerberos 1.11, or is another implementation.
-    #[error("find {function} in {LIBRARY} or what it needs")]
-    Function {
-        /// The function.
-        function: &'static str,
-        /// What the loader says.
-        #[source]
-        source: libloading::Error,
-    },
-}
+#[error(transparent)]
+pub struct LoadError(#[from] imex_clib::LoadError);
 
 impl LoadError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
-        match self {
-            LoadError::Library(_) => {
+        match self.0 {
+            imex_clib::LoadError::Library { .. } => {
                 "install MIT Kerberos (Debian and Ubuntu: libgssapi-krb5-2; Red Hat and SUSE: krb5-libs)"
             }
-            LoadError::Function { .. } => "MIT Kerberos 1.11 or newer is needed; Heimdal is not supported",
+            // It is older, or another implementation.
+            imex_clib::LoadError::Function { .. } => {
+                "MIT Kerberos 1.11 or newer is needed; Heimdal is not supported"
+            }
         }
     }
 }
@@ -53,25 +44,19 @@ impl LoadError {
 /// Declares the functions that are used: a field each, and their loading.
 macro_rules! api {
     ($( $field:ident = $symbol:literal($($argument:ty),+ $(,)?); )+) => {
-        /// The functions, for as long as the library is loaded. Each returns a status code.
+        /// The functions. Each returns a status code.
         pub(crate) struct Api {
             $( pub(crate) $field: unsafe extern "C" fn(*mut u32, $($argument),+) -> u32, )+
-            // Unloads the library when it is dropped, so it comes last.
-            _library: Library,
         }
 
         impl Api {
             /// # Safety
             ///
             /// The library is an implementation of RFC 2744 with MIT's extensions and layout.
-            unsafe fn find(library: Library) -> Result<Self, LoadError> {
+            unsafe fn find(library: &Library) -> Result<Self, LoadError> {
                 Ok(Api {
-                    $( $field: {
-                        // SAFETY: the caller's; the types are those of RFC 2744 and MIT's gssapi_ext.h.
-                        let found = unsafe { library.get(concat!($symbol, "\0").as_bytes()) };
-                        *found.map_err(|source| LoadError::Function { function: $symbol, source })?
-                    }, )+
-                    _library: library,
+                    // SAFETY: the caller's; the types are those of RFC 2744 and MIT's gssapi_ext.h.
+                    $( $field: unsafe { library.function($symbol) }?, )+
                 })
             }
         }
@@ -109,11 +94,10 @@ api! {
 impl Gssapi {
     /// Loads the library from where the system's loader finds it.
     pub fn load() -> Result<Self, LoadError> {
-        // SAFETY: loading MIT's library runs its initialisers, which are written to be run in any program; the loader
-        // searches only the system's places, not the working directory.
-        let library = unsafe { Library::new(LIBRARY) }.map_err(LoadError::Library)?;
+        // SAFETY: loading MIT's library runs its initialisers, which are written to be run in any program.
+        let library = unsafe { Library::load(LIBRARY) }?;
         // SAFETY: the ABI name says that it is MIT's implementation.
-        let api = unsafe { Api::find(library) }?;
+        let api = unsafe { Api::find(&library) }?;
         Ok(Gssapi { api: Arc::new(api), caches: Arc::new(Caches::load()?) })
     }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::ptr;
 
-use libloading::Library;
+use imex_clib::Library;
 use thiserror::Error;
 
 use crate::failure::{Fault, MungeError};
@@ -31,20 +31,8 @@ pub struct Opened {
 
 /// Why MUNGE cannot be used on this machine.
 #[derive(Debug, Error)]
-pub enum LoadError {
-    /// The library is not there, or cannot be loaded.
-    #[error("load {LIBRARY}")]
-    Library(#[source] libloading::Error),
-    /// It lacks a function.
-    #[error("find {function} in {LIBRARY}")]
-    Function {
-        /// The function.
-        function: &'static str,
-        /// What the loader says.
-        #[source]
-        source: libloading::Error,
-    },
-}
+#[error(transparent)]
+pub struct LoadError(#[from] imex_clib::LoadError);
 
 impl LoadError {
     /// What to do about it.
@@ -64,7 +52,7 @@ const OPTION_UID_RESTRICTION: c_int = 9;
 /// `EMUNGE_SUCCESS`.
 const SUCCESS: c_int = 0;
 
-/// The functions, for as long as the library is loaded.
+/// The functions.
 pub(crate) struct Api {
     encode: unsafe extern "C" fn(*mut *mut c_char, ContextHandle, *const c_void, c_int) -> c_int,
     decode: unsafe extern "C" fn(
@@ -81,8 +69,6 @@ pub(crate) struct Api {
     context_strerror: unsafe extern "C" fn(ContextHandle) -> *const c_char,
     context_get: unsafe extern "C" fn(ContextHandle, c_int, ...) -> c_int,
     context_set: unsafe extern "C" fn(ContextHandle, c_int, ...) -> c_int,
-    // Unloads the library when it is dropped, so it comes last.
-    _library: Library,
 }
 
 unsafe extern "C" {
@@ -93,15 +79,14 @@ unsafe extern "C" {
 impl Api {
     /// Loads the library from where the system's loader finds it.
     pub(crate) fn load() -> Result<Self, LoadError> {
-        // SAFETY: libmunge has no initialisers that could do harm; the loader searches only the system's places.
-        let library = unsafe { Library::new(LIBRARY) }.map_err(LoadError::Library)?;
+        // SAFETY: libmunge has no initialisers that could do harm.
+        let library = unsafe { Library::load(LIBRARY) }?;
         /// Finds one function, whose type is that of the field which it is for.
         macro_rules! find {
-            ($symbol:literal) => {{
+            ($symbol:literal) => {
                 // SAFETY: the types of the fields are those of munge.h.
-                let found = unsafe { library.get(concat!($symbol, "\0").as_bytes()) };
-                *found.map_err(|source| LoadError::Function { function: $symbol, source })?
-            }};
+                unsafe { library.function($symbol) }?
+            };
         }
         Ok(Api {
             encode: find!("munge_encode"),
@@ -112,7 +97,6 @@ impl Api {
             context_strerror: find!("munge_ctx_strerror"),
             context_get: find!("munge_ctx_get"),
             context_set: find!("munge_ctx_set"),
-            _library: library,
         })
     }
 

@@ -15,7 +15,7 @@ pub enum NvmlError {
         /// The file or name.
         library: PathBuf,
         /// What the system said.
-        source: libloading::Error,
+        source: imex_clib::SystemError,
     },
     /// The library lacks a call: it is too old, or another library.
     #[error("{} has no `{symbol}`: it is too old, or not NVML", library.display())]

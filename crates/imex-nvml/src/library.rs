@@ -4,18 +4,16 @@ use std::ffi::{CStr, c_char, c_uint};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
+use imex_clib::{Library as Loaded, LoadError};
 
 use crate::error::NvmlError;
 use crate::raw;
 
-/// The library, loaded and initialised. It is shut down and unloaded when dropped.
+/// The library, loaded and initialised. It is shut down when dropped.
 #[derive(Debug)]
 pub(crate) struct Library {
     path: PathBuf,
     calls: Calls,
-    /// What `calls` point into: it must live as long as they do.
-    _loaded: Loaded,
 }
 
 /// What a fabric call gave.
@@ -48,13 +46,11 @@ struct Calls {
 
 impl Library {
     pub(crate) fn open(path: &Path) -> Result<Self, NvmlError> {
-        let missing = |source| NvmlError::Missing { library: path.to_owned(), source };
         #[expect(unsafe_code, reason = "loading a library runs its initialisers")]
         // SAFETY: whoever names the library answers for what it does when it is loaded; NVML's does nothing that the
         // rest of the program could see.
-        let loaded =
-            unsafe { Loaded::open(Some(path.as_os_str()), RTLD_NOW | RTLD_LOCAL) }.map_err(missing)?;
-        let symbols = Symbols { path, loaded: &loaded };
+        let loaded = unsafe { Loaded::load(path) }.map_err(unusable)?;
+        let symbols = Symbols(&loaded);
         let init: raw::Init = symbols.needed("nvmlInit_v2")?;
         let calls = Calls {
             shutdown: symbols.needed("nvmlShutdown")?,
@@ -67,13 +63,13 @@ impl Library {
             fabric_v: symbols.wanted("nvmlDeviceGetGpuFabricInfoV"),
         };
         if calls.fabric.is_none() && calls.fabric_v.is_none() {
-            return Err(symbols.too_old("nvmlDeviceGetGpuFabricInfoV"));
+            symbols.needed::<raw::GetFabricV>("nvmlDeviceGetGpuFabricInfoV")?;
         }
         #[expect(unsafe_code, reason = "a call into the library")]
         // SAFETY: it takes nothing, may be called at any time, and counts its callers.
         let code = unsafe { init() };
         calls.judge("nvmlInit_v2", code)?;
-        Ok(Library { path: path.to_owned(), calls, _loaded: loaded })
+        Ok(Library { path: path.to_owned(), calls })
     }
 
     pub(crate) fn path(&self) -> &PathBuf {
@@ -192,26 +188,25 @@ impl Calls {
 }
 
 /// Where calls are looked up.
-struct Symbols<'l> {
-    path: &'l Path,
-    loaded: &'l Loaded,
-}
+struct Symbols<'l>(&'l Loaded);
 
 impl Symbols<'_> {
     fn needed<F: Copy>(&self, name: &'static str) -> Result<F, NvmlError> {
-        self.wanted(name).ok_or_else(|| self.too_old(name))
+        #[expect(unsafe_code, reason = "a symbol has no type; the caller's is taken for it")]
+        // SAFETY: the names are NVML's, and `raw` gives each the type that `nvml.h` gives it.
+        let found = unsafe { self.0.function(name) };
+        found.map_err(unusable)
     }
 
     fn wanted<F: Copy>(&self, name: &'static str) -> Option<F> {
-        #[expect(unsafe_code, reason = "a symbol has no type; the caller's is taken for it")]
-        // SAFETY: the names are NVML's, and `raw` gives each the type that `nvml.h` gives it. The pointer is copied out of
-        // the symbol's borrow; `Library` keeps it beside what it points into.
-        let symbol = unsafe { self.loaded.get::<F>(name) };
-        symbol.ok().map(|symbol| *symbol)
+        self.needed(name).ok()
     }
+}
 
-    fn too_old(&self, symbol: &'static str) -> NvmlError {
-        NvmlError::TooOld { library: self.path.to_owned(), symbol }
+fn unusable(error: LoadError) -> NvmlError {
+    match error {
+        LoadError::Library { library, source } => NvmlError::Missing { library, source },
+        LoadError::Function { library, function, .. } => NvmlError::TooOld { library, symbol: function },
     }
 }
 
