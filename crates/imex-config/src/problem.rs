@@ -3,14 +3,17 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// How bad a problem is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+use serde::Serialize;
+
+/// How bad a problem is, of our files and of Slurm's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing; nothing need change.
     Note,
-    /// The daemon starts, but perhaps not as meant. A strict check fails on it.
+    /// The service starts, or Slurm does, but perhaps not as meant. A strict check fails on it.
     Warning,
-    /// The daemon does not start.
+    /// The service does not start, or Slurm does not, or jobs do not get what they need.
     Error,
 }
 

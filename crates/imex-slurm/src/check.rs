@@ -15,27 +15,13 @@ mod timeouts;
 use std::fmt;
 use std::path::Path;
 
-use serde::Serialize;
-
 pub use conf::{Conf, Place};
-pub use rules::Rule;
+pub use imex_config::{Rule, Severity};
 
 use crate::release::Release;
 use crate::settings::{Budget, ChannelMaker};
 use conf::FaultKind;
 use scripts::Look;
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Worth knowing.
-    Note,
-    /// It works, but not as well as it could, or not always.
-    Warning,
-    /// Jobs do not get what they need, or Slurm does not start.
-    Error,
-}
 
 /// One breach of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,23 +117,6 @@ impl Finding {
             }
             None => Finding::new(rule, None, format!("{key} is not set")),
         }
-    }
-}
-
-impl Severity {
-    /// The word for people.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
     }
 }
 

@@ -8,24 +8,12 @@ mod context;
 pub mod rules;
 mod trees;
 
-use std::fmt;
-
 use serde::Serialize;
 
 pub use context::{Context, Group, Queue};
-pub use rules::Rule;
+pub use imex_config::{Rule, Severity};
 
 use crate::written::{self, Form, Written};
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// It works, but perhaps not as meant.
-    Warning,
-    /// It does not work.
-    Error,
-}
 
 /// One breach of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,22 +89,6 @@ impl Finding {
     /// A breach of `rule` at a line.
     pub(crate) fn at(rule: &'static Rule, line: impl Into<Option<usize>>, what: impl Into<String>) -> Self {
         Finding { rule, line: line.into(), what: what.into() }
-    }
-}
-
-impl Severity {
-    /// The word for people.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
     }
 }
 

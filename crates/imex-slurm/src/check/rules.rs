@@ -3,39 +3,7 @@
 //! Ids from S001 are about reading; S010 flags; S030 scripts; S040 what is missing; S050 time-outs; S060 requeueing; S070
 //! plugins; S080 partitions. What Slurm does was tried on 26.05.5.
 
-use super::Severity;
-
-/// A rule.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Rule {
-    /// Its id, which never changes its meaning.
-    pub id: &'static str,
-    /// Its name, for people.
-    pub name: &'static str,
-    /// How bad a breach is.
-    pub severity: Severity,
-    /// What breaks it, and what Slurm does then.
-    pub meaning: &'static str,
-    /// What to do about a breach.
-    pub fix: &'static str,
-}
-
-macro_rules! rules {
-    ($($rule:ident = $id:literal $name:literal $severity:ident: $meaning:literal, $fix:literal;)*) => {
-        $(
-            #[doc = $meaning]
-            pub const $rule: Rule = Rule {
-                id: $id,
-                name: $name,
-                severity: Severity::$severity,
-                meaning: $meaning,
-                fix: $fix,
-            };
-        )*
-        /// All rules, by id.
-        pub const ALL: &[&Rule] = &[$(&$rule),*];
-    };
-}
+use imex_config::rules;
 
 rules! {
     INCLUDE = "S001" "include" Error: "A file that is included cannot be read; Slurm tries for a minute and then does not start. It knows no patterns in names of included files.",
@@ -141,6 +109,8 @@ rules! {
 
 #[cfg(test)]
 mod tests {
+    use imex_config::Rule;
+
     use super::*;
 
     #[test]

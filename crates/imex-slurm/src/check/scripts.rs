@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::conf::{Conf, Setting};
-use super::{Finding, Subject, rules};
+use super::{Finding, Rule, Subject, rules};
 
 /// How much of a script is looked at for what it does, in bytes. Prologs are small; a program's first bytes tell that it
 /// is one.
@@ -293,7 +293,7 @@ pub(super) fn missing(conf: &Conf, prolog: &Scripts, epilog: &Scripts, findings:
     }
 }
 
-fn at(rule: &'static rules::Rule, setting: &Setting, what: impl Into<String>) -> Finding {
+fn at(rule: &'static Rule, setting: &Setting, what: impl Into<String>) -> Finding {
     Finding::new(rule, Some(setting.place.clone()), what)
 }
 

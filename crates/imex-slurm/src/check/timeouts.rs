@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::conf::Conf;
-use super::{Finding, Subject, rules};
+use super::{Finding, Rule, Subject, rules};
 
 /// What Slurm shows for a time-out that is not set.
 const UNSET: &str = "65534";
@@ -59,7 +59,7 @@ fn script(conf: &Conf, own: &str, budget: Duration, findings: &mut Vec<Finding>)
     }
 }
 
-fn against(rule: &'static rules::Rule, conf: &Conf, key: &str, budget: Duration) -> Finding {
+fn against(rule: &'static Rule, conf: &Conf, key: &str, budget: Duration) -> Finding {
     let Finding { rule, place, what } = Finding::of(rule, conf, key);
     Finding { rule, place, what: format!("{what}, and the script may take {} s", budget.as_secs_f64()) }
 }

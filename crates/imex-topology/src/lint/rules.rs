@@ -4,39 +4,7 @@
 //! are what it loads although something is wrong. Ids from 200 are about what stands around the file: Slurm's version,
 //! `slurm.conf`, the queues of AWS PCS. Tried on Slurm 26.05.5.
 
-use super::Severity;
-
-/// A rule.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Rule {
-    /// Its id, which never changes its meaning.
-    pub id: &'static str,
-    /// Its name, for people.
-    pub name: &'static str,
-    /// How bad a breach is.
-    pub severity: Severity,
-    /// What breaks it.
-    pub meaning: &'static str,
-    /// What to do about a breach.
-    pub fix: &'static str,
-}
-
-macro_rules! rules {
-    ($($rule:ident = $id:literal $name:literal $severity:ident: $meaning:literal, $fix:literal;)*) => {
-        $(
-            #[doc = $meaning]
-            pub const $rule: Rule = Rule {
-                id: $id,
-                name: $name,
-                severity: Severity::$severity,
-                meaning: $meaning,
-                fix: $fix,
-            };
-        )*
-        /// All rules, by id.
-        pub const ALL: &[&Rule] = &[$(&$rule),*];
-    };
-}
+use imex_config::rules;
 
 rules! {
     EMPTY = "T001" "empty" Error: "The file is empty or has comments only.",
@@ -149,6 +117,8 @@ rules! {
 
 #[cfg(test)]
 mod tests {
+    use imex_config::{Rule, Severity};
+
     use super::*;
 
     #[test]

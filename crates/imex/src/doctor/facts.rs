@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use imex_config::Severity;
 use imex_config::operator::Operator;
 use imex_host::GpuFabric;
 use imex_host::channel::AccessReport;
@@ -171,18 +172,6 @@ pub(crate) struct Config {
     pub(crate) certificates: Option<Vec<(Severity, String)>>,
     /// Counters since the daemon's start, from its statistics; empty if it writes none.
     pub(crate) counters: BTreeMap<String, u64>,
-}
-
-/// How bad a problem of a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Severity {
-    /// Worth knowing.
-    Note,
-    /// Perhaps not as meant.
-    Warning,
-    /// The daemon does not start.
-    Error,
 }
 
 /// The network, as far as the service is concerned.

@@ -1,11 +1,12 @@
 //! Checks of the service, its unit and its files.
 
+use imex_config::Severity;
 use imex_config::operator::Unusable;
 use imex_host::systemd::{ActiveState, Enablement, LoadState, ServiceFacts};
 
 use super::Finding;
 use super::hardware::has_channels;
-use crate::doctor::facts::{Facts, Severity, Told, Unit};
+use crate::doctor::facts::{Facts, Told, Unit};
 
 /// So many restarts by systemd are a service that does not hold.
 const MANY_RESTARTS: u32 = 3;

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use imex_config::Severity;
 use imex_config::operator::Operator;
 use imex_host::GpuFabric;
 use imex_host::channel::{Access, AccessReport, Evidence};

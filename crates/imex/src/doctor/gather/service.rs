@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use imex_config::operator::{Operator, Provider};
 use imex_config::{
-    DEFAULT_CONFIG, Overrides, Security, ServiceFile, Settings, ThisMachine, load, load_client, read_nodes,
-    read_service,
+    DEFAULT_CONFIG, Overrides, Security, ServiceFile, Settings, Severity, ThisMachine, load, load_client,
+    read_nodes, read_service,
 };
 use imex_ctl::{View, domain_table};
 use imex_host::Program;
@@ -23,7 +23,7 @@ use super::{under, within};
 use crate::clock;
 use crate::diagnosis::Diagnosis;
 use crate::doctor::args::LookArgs;
-use crate::doctor::facts::{Admission, Config, Domain, Process, Service, Severity, Told, Unit};
+use crate::doctor::facts::{Admission, Config, Domain, Process, Service, Told, Unit};
 use crate::table::Table;
 
 /// Where the node map is unless the configuration names it.
@@ -123,8 +123,7 @@ fn files(ask: Duration, operator: &Operator) -> Config {
         Told::Unknown(why) => (None, Vec::new(), Told::Unknown(why), None),
         Told::Known(loaded) => {
             let own = loaded.settings.as_ref().map(|settings| settings.node.index());
-            let problems =
-                loaded.problems.iter().map(|problem| (severity(problem.severity), problem.to_string()));
+            let problems = loaded.problems.iter().map(|problem| (problem.severity, problem.to_string()));
             (own, problems.collect(), Told::Known(()), loaded.settings.as_ref().and_then(certificates))
         }
     };
@@ -162,19 +161,11 @@ fn certificates(settings: &Settings) -> Option<Vec<(Severity, String)>> {
     let found = match name {
         Ok(name) => judge(tls, &name, clock::timestamp())
             .into_iter()
-            .map(|finding| (severity(finding.severity), finding.what))
+            .map(|finding| (finding.severity, finding.what))
             .collect(),
         Err(error) => vec![(Severity::Error, imex_config::chain(&error))],
     };
     Some(found)
-}
-
-fn severity(severity: imex_config::Severity) -> Severity {
-    match severity {
-        imex_config::Severity::Note => Severity::Note,
-        imex_config::Severity::Warning => Severity::Warning,
-        imex_config::Severity::Error => Severity::Error,
-    }
 }
 
 /// The counters since the daemon's start in the last whole block of a statistics file.
