@@ -22,11 +22,11 @@ const CREDENTIALS: [Key; 6] = [
 /// Judges the authentication keys. What is wrong with them has been reported; then the result means nothing.
 pub(super) fn resolve(values: &mut Values<'_>, machine: &impl Machine) -> Security {
     if let Some(munge) = munge::resolve(values) {
-        report_unused(values);
+        report_unused(values, Instead::Munge);
         return Security::Munge(munge);
     }
     if !values.on(&key::IMEX_ENABLE_AUTH_ENCRYPTION) {
-        report_unused(values);
+        report_unused(values, Instead::Nothing);
         return Security::Off;
     }
     let mode = values.text(&key::IMEX_AUTH_ENCRYPTION_MODE);
@@ -60,17 +60,33 @@ pub(super) fn resolve_client(
     }
 }
 
+/// What is on instead of security that was prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Instead {
+    Nothing,
+    Munge,
+}
+
 /// Security that was prepared but not switched on may have been forgotten.
-fn report_unused(values: &mut Values<'_>) {
+fn report_unused(values: &mut Values<'_>, instead: Instead) {
     for key in [key::IMEX_AUTH_ENCRYPTION_MODE, key::IMEX_AUTH_SOURCE] {
         if values.non_empty(&key).is_some() {
             report_word(values, &key, Severity::Warning);
         }
     }
     if let Some(key) = CREDENTIALS.iter().find(|key| values.non_empty(key).is_some()) {
-        let what = format!("{} is set, but security is off", key.name);
-        let hint = "set IMEX_ENABLE_AUTH_ENCRYPTION=1, or leave the keys and certificates empty".to_owned();
-        values.report(Severity::Warning, key, what, hint);
+        let (why, hint) = match instead {
+            Instead::Nothing => (
+                "security is off",
+                "set IMEX_ENABLE_AUTH_ENCRYPTION=1, or leave the keys and certificates empty",
+            ),
+            Instead::Munge => (
+                "OPENIMEX_AUTH=munge needs none",
+                "set OPENIMEX_AUTH=none and IMEX_ENABLE_AUTH_ENCRYPTION=1, or leave the keys and certificates empty",
+            ),
+        };
+        let what = format!("{} is set, but {why}", key.name);
+        values.report(Severity::Warning, key, what, hint.to_owned());
     }
 }
 

@@ -187,6 +187,13 @@ fn two_kinds_of_security_exclude_each_other() {
 }
 
 #[test]
+fn certificates_beside_munge_are_said_to_be_of_no_use_to_it() {
+    let (_, problems) = resolved("OPENIMEX_AUTH=munge\nIMEX_SERVER_KEY=/etc/key\n", ALONE);
+    let told = problems.to_string();
+    assert!(told.contains("warning: IMEX_SERVER_KEY is set, but OPENIMEX_AUTH=munge needs none"), "{told}");
+}
+
+#[test]
 fn tls_from_the_environment_keeps_the_names_of_variables() {
     let mut config = "IMEX_ENABLE_AUTH_ENCRYPTION=1\nIMEX_AUTH_SOURCE=ENV_VAL\n".to_owned();
     for side in ["SERVER", "CLIENT"] {
