@@ -20,7 +20,6 @@ use imex_host::lease::{Claim, Leases};
 use imex_topology::follow::{Follower, Timing, Waiting};
 use imex_wire::Endpoint;
 use serde::Serialize;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
 use self::args::FollowArgs;
@@ -33,6 +32,7 @@ use crate::failure::{Failure, Stop};
 use crate::notify::Notifier;
 use crate::output;
 use crate::run::block_on;
+use crate::signals::{Asked, Signals};
 
 /// How long claims are held. A round of asking takes a fraction of a second, so ten seconds are many rounds; a job that
 /// finds the node claimed waits in its prolog for as long.
@@ -125,10 +125,7 @@ pub(crate) fn run(args: &FollowArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
 impl Follow<'_> {
     async fn follow(mut self) -> Result<Exit, Stop> {
         let notifier = Notifier::from_environment();
-        let cannot = |error| Failure::because(Exit::Failed, format!("no signals can be had: {error}"));
-        let mut hup = signal(SignalKind::hangup()).map_err(cannot)?;
-        let mut term = signal(SignalKind::terminate()).map_err(cannot)?;
-        let mut int = signal(SignalKind::interrupt()).map_err(cannot)?;
+        let mut signals = Signals::take()?;
         loop {
             self.turn().await?;
             notifier.ready(self.status());
@@ -137,9 +134,10 @@ impl Follow<'_> {
             let wait = notifier.watchdog_interval().map_or(wait, |most| wait.min(most));
             tokio::select! {
                 () = sleep(wait) => {}
-                _ = hup.recv() => self.next_poll = self.clock.now(),
-                _ = term.recv() => break,
-                _ = int.recv() => break,
+                asked = signals.next() => match asked {
+                    Asked::Look => self.next_poll = self.clock.now(),
+                    Asked::End => break,
+                },
             }
         }
         notifier.stopping();

@@ -21,6 +21,7 @@ mod output;
 mod pki;
 mod progress;
 mod run;
+mod signals;
 mod slurm;
 mod table;
 mod topology;

@@ -79,6 +79,13 @@ pub(crate) struct SourceArgs {
     /// pcs:CLUSTER asks about the instances of an AWS PCS cluster, by its name or id.
     #[arg(long = "source", value_name = "KIND:FILE", required = true)]
     pub(crate) sources: Vec<SourceArg>,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+}
+
+/// How sources are asked and understood.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ReadingArgs {
     /// By which of its names Slurm knows an EC2 instance: dns, id or tag:KEY
     #[arg(long, value_name = "NAME", default_value = "dns", value_parser = super::sources::name_by)]
     pub(crate) ec2_name: imex_topology::source::aws_json::NameBy,

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::args::{ShapeArgs, SourceArgs};
-use super::aws::AwsArgs;
+use super::args::{ReadingArgs, ShapeArgs, SourceArgs};
 use super::sources::SourceArg;
 use crate::cli::timeout;
 
@@ -54,14 +53,8 @@ pub(crate) struct VerifyArgs {
     /// Compare the file with this source, too, as for generate; may be repeated
     #[arg(long = "source", value_name = "KIND:FILE")]
     pub(crate) sources: Vec<SourceArg>,
-    /// By which of its names Slurm knows an EC2 instance: dns, id or tag:KEY
-    #[arg(long, value_name = "NAME", default_value = "dns", value_parser = super::sources::name_by)]
-    pub(crate) ec2_name: imex_topology::source::aws_json::NameBy,
-    /// The feature or comment that names a node's block, with a star for the name
-    #[arg(long, value_name = "PATTERN", default_value = "nvl-*")]
-    pub(crate) feature: imex_topology::source::features::Pattern,
     #[command(flatten)]
-    pub(crate) aws: AwsArgs,
+    pub(crate) reading: ReadingArgs,
     #[command(flatten)]
     pub(crate) shape: ShapeArgs,
     #[command(flatten)]
@@ -108,7 +101,7 @@ pub(crate) struct WatchArgs {
 impl VerifyArgs {
     /// The sources, if there are any.
     pub(crate) fn sources(&self) -> Option<SourceArgs> {
-        let VerifyArgs { sources, ec2_name, feature, aws, .. } = self.clone();
-        (!sources.is_empty()).then_some(SourceArgs { sources, ec2_name, feature, aws })
+        let VerifyArgs { sources, reading, .. } = self.clone();
+        (!sources.is_empty()).then_some(SourceArgs { sources, reading })
     }
 }

@@ -108,15 +108,15 @@ impl SourceArg {
     fn ask(&self, args: &SourceArgs) -> Result<Words, Failure> {
         let name = self.path.to_string_lossy();
         let Said { ec2, from } = match self.kind {
-            Kind::Ec2 if name.is_empty() => aws::region(&args.aws)?,
-            Kind::Pcs => aws::cluster(&args.aws, &name)?,
+            Kind::Ec2 if name.is_empty() => aws::region(&args.reading.aws)?,
+            Kind::Pcs => aws::cluster(&args.reading.aws, &name)?,
             Kind::Nvml => return lines(&self.path).map(Words::Read),
             Kind::Inventory | Kind::Ec2 | Kind::Slurm | Kind::Features => {
                 return files::read(&self.path).map(Words::Read);
             }
         };
         let unplaced = |error| Failure::new(Exit::SourceUnreadable, &error).about(&format!("EC2 in {from}"));
-        ec2.report(&args.ec2_name, &from).map(Words::Asked).map_err(unplaced)
+        ec2.report(&args.reading.ec2_name, &from).map(Words::Asked).map_err(unplaced)
     }
 
     /// The report of a file with this text.
@@ -125,8 +125,10 @@ impl SourceArg {
         let report = match self.kind {
             Kind::Inventory => inventory_file::parse(text, &from),
             Kind::Nvml => nvml_reports::parse(text, &from),
-            Kind::Ec2 | Kind::Pcs => aws_json::parse(text).and_then(|ec2| ec2.report(&args.ec2_name, &from)),
-            Kind::Features => features::parse(text, &args.feature, &from),
+            Kind::Ec2 | Kind::Pcs => {
+                aws_json::parse(text).and_then(|ec2| ec2.report(&args.reading.ec2_name, &from))
+            }
+            Kind::Features => features::parse(text, &args.reading.feature, &from),
             Kind::Slurm => files::parse(&self.path, text).and_then(|topologies| {
                 let blocks = topologies.list.iter().find_map(Topology::blocks);
                 blocks.map(|blocks| topology_file::report(blocks, &from)).ok_or(SourceError::Nothing)

@@ -13,7 +13,6 @@ use imex_core::Moment;
 use imex_topology::Topologies;
 use imex_topology::reconcile::{Applied, Decision, Policy, Poll, Reconciler, Shrink};
 use serde::Serialize;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
 use self::metrics::Metrics;
@@ -28,6 +27,7 @@ use crate::failure::{Failure, Stop};
 use crate::notify::Notifier;
 use crate::output;
 use crate::run::block_on;
+use crate::signals::{Asked, Signals};
 
 /// How long changes that keep changing hold back one another, in debounces.
 const PATIENCE: u32 = 6;
@@ -57,13 +57,6 @@ enum Event<'a> {
     Verified { in_sync: bool, controller: &'a [Held] },
     /// The controller could not be asked.
     NotVerified { failure: &'a Failure },
-}
-
-/// What ends a wait.
-enum Woken {
-    Due,
-    Nudged,
-    Told,
 }
 
 struct Watcher<'a> {
@@ -121,10 +114,7 @@ fn check_form(args: &WatchArgs) -> Result<(), Failure> {
 impl Watcher<'_> {
     async fn watch(mut self) -> Result<Exit, Stop> {
         let notifier = Notifier::from_environment();
-        let cannot = |error| Failure::because(Exit::Failed, format!("no signals can be had: {error}"));
-        let mut hup = signal(SignalKind::hangup()).map_err(cannot)?;
-        let mut term = signal(SignalKind::terminate()).map_err(cannot)?;
-        let mut int = signal(SignalKind::interrupt()).map_err(cannot)?;
+        let mut signals = Signals::take()?;
         loop {
             let end = self.turn().await?;
             notifier.ready(&self.metrics.status());
@@ -136,16 +126,15 @@ impl Watcher<'_> {
                 let wait = self.clock.until(self.reconciler.next_poll());
                 let slice = notifier.watchdog_interval().map_or(wait, |most| wait.min(most));
                 tokio::select! {
-                    () = sleep(slice) => if slice == wait { break Woken::Due },
-                    _ = hup.recv() => break Woken::Nudged,
-                    _ = term.recv() => break Woken::Told,
-                    _ = int.recv() => break Woken::Told,
+                    () = sleep(slice) => if slice == wait { break None },
+                    asked = signals.next() => break Some(asked),
                 }
             };
             match woken {
-                Woken::Due => {}
-                Woken::Nudged => self.reconciler.nudge(self.clock.now()),
-                Woken::Told => {
+                // The wait is over by itself.
+                None => {}
+                Some(Asked::Look) => self.reconciler.nudge(self.clock.now()),
+                Some(Asked::End) => {
                     notifier.stopping();
                     return Ok(if self.args.once { Exit::Interrupted } else { Exit::Done });
                 }
