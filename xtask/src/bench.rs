@@ -79,6 +79,26 @@ struct Measurement {
     run: fn(&Plan) -> Result<Series, BenchError>,
 }
 
+impl Measurement {
+    /// How many milliseconds something takes in a rack of 18.
+    fn of_a_rack(
+        (name, what): (&str, &str),
+        reach: f64,
+        runs: (usize, usize),
+        run: fn(&Plan) -> Result<Series, BenchError>,
+    ) -> Self {
+        Measurement {
+            name: name.to_owned(),
+            what: what.to_owned(),
+            unit: Unit::Milliseconds,
+            reach: Reach::AtMost(reach),
+            nodes: 18,
+            runs,
+            run,
+        }
+    }
+}
+
 /// What is to be reached by the median.
 #[derive(Clone, Copy)]
 enum Reach {

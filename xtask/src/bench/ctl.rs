@@ -5,8 +5,8 @@ use imex_lab::NodeSignal;
 use super::error::BenchError;
 use super::form::times;
 use super::rack::Rack;
-use super::series::{Series, Unit};
-use super::{Measurement, Plan, Reach, program};
+use super::series::Series;
+use super::{Measurement, Plan, program};
 use crate::clock::Stopwatch;
 use crate::process::Program;
 
@@ -14,25 +14,12 @@ use crate::process::Program;
 const WITH_DEADLINE_MS: f64 = 1050.0;
 
 pub(super) fn measurements() -> Vec<Measurement> {
-    let row = |name: &str, what: &str, reach, runs, run| Measurement {
-        name: name.to_owned(),
-        what: what.to_owned(),
-        unit: Unit::Milliseconds,
-        reach: Reach::AtMost(reach),
-        nodes: 18,
-        runs,
-        run,
-    };
+    let dead = ("table-dead-18", "imexctl -N, half of 18 nodes killed");
+    let mute = ("table-mute-18", "imexctl -N, half of 18 nodes just stopped");
     vec![
-        row("table-18", "imexctl -N, 18 nodes", 15.0, (51, 11), table),
-        row("table-dead-18", "imexctl -N, half of 18 nodes killed", WITH_DEADLINE_MS, (21, 5), half_killed),
-        row(
-            "table-mute-18",
-            "imexctl -N, half of 18 nodes just stopped",
-            WITH_DEADLINE_MS,
-            (5, 2),
-            half_stopped,
-        ),
+        Measurement::of_a_rack(("table-18", "imexctl -N, 18 nodes"), 15.0, (51, 11), table),
+        Measurement::of_a_rack(dead, WITH_DEADLINE_MS, (21, 5), half_killed),
+        Measurement::of_a_rack(mute, WITH_DEADLINE_MS, (5, 2), half_stopped),
     ]
 }
 

@@ -6,27 +6,22 @@ use super::error::BenchError;
 use super::form::times;
 use super::network;
 use super::rack::Rack;
-use super::series::{Series, Unit};
-use super::{Measurement, Plan, Reach};
+use super::series::Series;
+use super::{Measurement, Plan};
 
 /// The node that things happen to: in the middle, so that nothing can depend on being first or last.
 const NODE: usize = 5;
 
 pub(super) fn measurements() -> Vec<Measurement> {
-    let row = |name: &str, what: &str, reach, runs, run| Measurement {
-        name: name.to_owned(),
-        what: what.to_owned(),
-        unit: Unit::Milliseconds,
-        reach: Reach::AtMost(reach),
-        nodes: 18,
-        runs,
-        run,
-    };
+    let lost = ("killed-18", "a member killed → the others show it");
+    let mute = ("stopped-18", "a member stops running (SIGSTOP) → the others show it");
+    let cut = ("dropped-18", "a member's packets are dropped → the others show it");
+    let again = ("back-18", "a killed member started again → UP");
     vec![
-        row("killed-18", "a member killed → the others show it", 50.0, (11, 3), killed),
-        row("stopped-18", "a member stops running (SIGSTOP) → the others show it", 3500.0, (7, 2), stopped),
-        row("dropped-18", "a member's packets are dropped → the others show it", 3500.0, (7, 2), dropped),
-        row("back-18", "a killed member started again → UP", 150.0, (11, 3), back),
+        Measurement::of_a_rack(lost, 50.0, (11, 3), killed),
+        Measurement::of_a_rack(mute, 3500.0, (7, 2), stopped),
+        Measurement::of_a_rack(cut, 3500.0, (7, 2), dropped),
+        Measurement::of_a_rack(again, 150.0, (11, 3), back),
     ]
 }
 
