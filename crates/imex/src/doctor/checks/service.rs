@@ -3,6 +3,8 @@
 use imex_config::Severity;
 use imex_config::operator::Unusable;
 use imex_host::systemd::{ActiveState, Enablement, LoadState, ServiceFacts};
+use imex_slurm::applicable::UnitFile;
+use imex_slurm::service::unit_file;
 
 use super::Finding;
 use super::hardware::has_channels;
@@ -51,10 +53,7 @@ pub(super) fn unit(facts: &Facts) -> Finding {
     };
     let name = &unit.id;
     match &unit.load {
-        LoadState::Masked => {
-            return Finding::fail(format!("{name} is masked"), "`systemctl unmask` it, or name another unit");
-        }
-        LoadState::Loaded => {}
+        LoadState::Loaded | LoadState::Masked => {}
         LoadState::NotFound | LoadState::BadSetting | LoadState::Error | LoadState::Other(_) => {
             let why = unit.load_error.as_deref().unwrap_or("its file cannot be used");
             return Finding::fail(
@@ -63,8 +62,8 @@ pub(super) fn unit(facts: &Facts) -> Finding {
             );
         }
     }
-    match unit.enablement {
-        Enablement::Disabled => {
+    match unit_file(unit) {
+        UnitFile::Disabled => {
             let evidence = format!("{name} is disabled");
             match facts.operator.service.unit_unusable {
                 Unusable::Skip => Finding::warn(
@@ -76,18 +75,10 @@ pub(super) fn unit(facts: &Facts) -> Finding {
                 }
             }
         }
-        Enablement::Masked | Enablement::MaskedRuntime => {
-            Finding::fail(format!("{name} is masked"), "`systemctl unmask` it")
+        UnitFile::Masked => {
+            Finding::fail(format!("{name} is masked"), "`systemctl unmask` it, or name another unit")
         }
-        Enablement::Enabled
-        | Enablement::EnabledRuntime
-        | Enablement::Static
-        | Enablement::Alias
-        | Enablement::Indirect
-        | Enablement::Generated
-        | Enablement::Transient
-        | Enablement::None
-        | Enablement::Other(_) => Finding::ok(format!("{name} is installed")),
+        UnitFile::Usable | UnitFile::Missing => Finding::ok(format!("{name} is installed")),
     }
 }
 
