@@ -7,7 +7,6 @@
 mod aws;
 mod background;
 mod channel;
-mod control;
 mod doctor;
 mod follow;
 mod lab;

@@ -1,5 +1,7 @@
 //! Golden files of `imex pki`, and what its files are good for.
 
+mod control;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
