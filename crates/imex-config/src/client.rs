@@ -15,6 +15,8 @@ use crate::settings::CommandTcp;
 /// refuse to start: somebody who looks for the reason must get an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSettings {
+    /// Where the node map is.
+    pub nodes_path: PathBuf,
     /// The domain's nodes.
     pub map: NodeMap,
     /// The same entries, parsed, in the same order.

@@ -112,6 +112,7 @@ pub fn resolve_client(
     let mut values = Values::judge(&written.service, &written.service_path);
     let nodes = written.nodes.as_ref();
     let settings = ClientSettings {
+        nodes_path: written.nodes_path.clone(),
         map: map.clone(),
         addresses: nodes.map(addresses).unwrap_or_default(),
         node: nodes.and_then(|nodes| own::guess(nodes, &mut values, machine)),

@@ -46,7 +46,7 @@ impl Sources {
 impl From<&ClientSettings> for Sources {
     /// The daemon of these files: its socket comes first, since it needs no network, then its TCP port.
     fn from(settings: &ClientSettings) -> Self {
-        let ClientSettings { map, addresses: _, node, socket, security, tcp } = settings;
+        let ClientSettings { nodes_path: _, map, addresses: _, node, socket, security, tcp } = settings;
         let any_interface = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let mut daemon = vec![Endpoint::Unix(socket.clone())];
         daemon.extend(

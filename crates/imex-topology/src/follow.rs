@@ -139,6 +139,15 @@ impl Follower {
         self.phase = if settled { Phase::Settled } else { Phase::Waiting { not_before: Moment::ZERO } };
     }
 
+    /// Takes note of the map that was found where the service reads it; `None` where there is none. Somebody else may have
+    /// changed it since it was written: the service has then another one from its next start on, if not already.
+    pub fn found(&mut self, map: Option<NodeMap>) {
+        if self.phase == Phase::Settled && self.wanted.is_some() && map != self.wanted {
+            self.running = map;
+            self.phase = Phase::Waiting { not_before: Moment::ZERO };
+        }
+    }
+
     /// The map that it wants, if it is known.
     pub fn wanted(&self) -> Option<&NodeMap> {
         self.wanted.as_ref()

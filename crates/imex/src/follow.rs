@@ -11,10 +11,10 @@ mod talk;
 mod turn;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use imex_config::{ThisMachine, load_client};
+use imex_config::{ClientError, ThisMachine, load_client};
 use imex_core::{Moment, NodeMap};
 use imex_host::lease::{Claim, Leases};
 use imex_topology::follow::{Follower, Timing, Waiting};
@@ -52,6 +52,8 @@ enum Event<'a> {
     Settled { members: usize },
     /// The topology asks for another map.
     Wanted { map: Vec<&'a str> },
+    /// Somebody else has changed or removed the map's file; the topology asks for this one.
+    Changed { wanted: Vec<&'a str> },
     /// It waits.
     Wait(&'a Waiting),
     /// No job can take the node's lease now.
@@ -91,23 +93,29 @@ struct Follow<'a> {
     own: String,
     next_poll: Moment,
     told: Told,
+    /// Why the topology could not be trusted at the last look.
+    kept: Option<Failure>,
     out: &'a mut dyn Write,
 }
 
 /// Runs the command. It ends when it is told to, or when nobody takes its record.
 pub(crate) fn run(args: &FollowArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
-    let client = load_client(&args.config, &ThisMachine).map_err(|error| {
-        Failure::new(Exit::Config, &error)
-            .hint("write the node's first map with `imex topology node-map`, then start the service")
-    })?;
-    let marker = Marker::of(&args.map);
+    let client = load_client(&args.config, &ThisMachine).map_err(|error| no_map(&error))?;
+    let map = client.settings.nodes_path;
+    if let Some(other) = args.map.as_ref().filter(|other| !is_same(other, &map)) {
+        let (named, read) = (other.display(), map.display());
+        return Err(Failure::because(Exit::Config, format!("the service does not read {named} but {read}"))
+            .hint("leave --map out, or set IMEX_NODE_CONFIG_FILE")
+            .into());
+    }
+    let marker = Marker::of(&map);
     // A map that a killed run has written may not be the one that the service runs with.
     let running: Option<NodeMap> = (!marker.exists()).then_some(client.settings.map);
     let follow = |talk| Follow {
         args,
         clock: Stopwatch::start(),
         endpoint: Endpoint::Unix(client.settings.socket),
-        map: args.map.clone(),
+        map: map.clone(),
         marker,
         leases: Leases::at(&args.leases),
         service: Service::new(args),
@@ -117,9 +125,26 @@ pub(crate) fn run(args: &FollowArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
         own: String::new(),
         next_poll: Moment::ZERO,
         told: Told::Nothing,
+        kept: None,
         out,
     };
     block_on(async { follow(Talk::listen(args).await?).follow().await })?
+}
+
+fn no_map(error: &ClientError) -> Failure {
+    let hint = match error {
+        ClientError::Config { .. } => "name the configuration file of this machine's daemon with -c",
+        ClientError::NodeMap { .. } => {
+            "write the node's first map with `imex topology node-map`, then start the service"
+        }
+    };
+    Failure::new(Exit::Config, error).hint(hint)
+}
+
+/// Whether two paths lead to one file, which need not be there.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let found = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    found(one) == found(other)
 }
 
 impl Follow<'_> {

@@ -108,7 +108,7 @@ partition\t'The nodes of the NVLink partition'"
 complete -c imex -n "__fish_imex_using_subcommand follow" -l node -d 'This node, by the name that the sources know it by' -r
 complete -c imex -n "__fish_imex_using_subcommand follow" -l addresses -d 'Write the addresses that scontrol show nodes --json tells instead of names' -r -F
 complete -c imex -n "__fish_imex_using_subcommand follow" -s c -l config -d 'Configuration file of the local daemon' -r -F
-complete -c imex -n "__fish_imex_using_subcommand follow" -l map -d 'The node map to keep' -r -F
+complete -c imex -n "__fish_imex_using_subcommand follow" -l map -d 'The node map to keep; it must be the one that the configuration names, and need not be said' -r -F
 complete -c imex -n "__fish_imex_using_subcommand follow" -l leases -d 'Where jobs leave their leases' -r -F
 complete -c imex -n "__fish_imex_using_subcommand follow" -l service -d 'The service to restart: systemd:UNIT, or lab:DIR/node-K for a node of `imex lab up`' -r
 complete -c imex -n "__fish_imex_using_subcommand follow" -l listen -d 'Address on which the other members ask how far this one is' -r

@@ -17,6 +17,24 @@ fn a_map_that_stays_the_same_changes_nothing() {
 }
 
 #[test]
+fn a_map_that_somebody_else_changed_or_removed_is_written_anew() {
+    for found in [None, Some(map(&[0])), Some(map(&[1, 0]))] {
+        let mut member = Follower::new(Some(map(&[0, 1])), TIMING);
+        member.found(found.clone());
+        member.want(map(&[0, 1]));
+        member.found(Some(map(&[0, 1])));
+        assert!(member.is_settled());
+        member.found(found);
+        assert!(!member.is_settled());
+        let moved = Some(Announcement { map: map(&[0, 1]).digest(), stage: Stage::Moved });
+        assert_eq!(member.step(Lease::Held, &told(&[]), at(0)), Step::Wait(Waiting::OwnLease));
+        assert_eq!(member.step(Lease::Free, &[("1".to_owned(), moved)], at(1)), Step::Claim);
+        member.claimed(at(1));
+        assert_eq!(member.step(Lease::Free, &[("1".to_owned(), moved)], at(2)), Step::Move(map(&[0, 1])));
+    }
+}
+
+#[test]
 fn a_member_waits_for_its_job_then_for_the_others_then_claims_then_moves() {
     let wanted = map(&[0, 1]);
     let mut member = Follower::new(Some(map(&[0, 1, 2, 3])), TIMING);

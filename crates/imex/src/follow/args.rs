@@ -29,9 +29,9 @@ pub(crate) struct FollowArgs {
     /// Configuration file of the local daemon
     #[arg(short = 'c', long, value_name = "FILE", default_value = imex_config::DEFAULT_CONFIG)]
     pub(crate) config: PathBuf,
-    /// The node map to keep
-    #[arg(long, value_name = "FILE", default_value = "/etc/nvidia-imex/nodes_config.cfg")]
-    pub(crate) map: PathBuf,
+    /// The node map to keep; it must be the one that the configuration names, and need not be said
+    #[arg(long, value_name = "FILE")]
+    pub(crate) map: Option<PathBuf>,
     /// Where jobs leave their leases
     #[arg(long, value_name = "DIR", default_value = imex_host::lease::DEFAULT_DIR)]
     pub(crate) leases: PathBuf,

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use imex_config::{ThisMachine, load_client};
 use imex_core::{DomainState, NodeMap};
 use imex_host::lease::LeaseError;
 use imex_lab::watch_until;
@@ -43,6 +44,7 @@ impl Follow<'_> {
         let wanted = wanted.map_err(|error| Failure::new(Exit::Failed, &error))?;
         match wanted {
             Ok(Wanted { map, own }) => {
+                self.kept = None;
                 self.own = own;
                 let news = self.follower.wanted() != Some(&map);
                 self.follower.want(map.clone());
@@ -51,9 +53,34 @@ impl Follow<'_> {
                     self.tell(&Event::Wanted { map: map.iter().map(|(_, entry)| entry).collect() })?;
                 }
             }
-            Err(failure) => self.tell(&Event::Keep { failure: &failure })?,
+            Err(failure) => self.keep(failure)?,
+        }
+        self.look_at_file()
+    }
+
+    /// The same failure is told once, not at each look.
+    fn keep(&mut self, failure: Failure) -> Result<(), Stop> {
+        if self.kept.as_ref() != Some(&failure) {
+            self.tell(&Event::Keep { failure: &failure })?;
+            self.kept = Some(failure);
         }
         Ok(())
+    }
+
+    /// Whether the service still reads what was written for it.
+    fn look_at_file(&mut self) -> Result<(), Stop> {
+        if !self.follower.is_settled() {
+            return Ok(());
+        }
+        let found = load_client(&self.args.config, &ThisMachine).map(|client| client.settings.map);
+        self.follower.found(found.ok());
+        match self.follower.wanted().filter(|_| !self.follower.is_settled()).cloned() {
+            Some(wanted) => {
+                self.told = Told::Nothing;
+                self.tell(&Event::Changed { wanted: wanted.iter().map(|(_, entry)| entry).collect() })
+            }
+            None => Ok(()),
+        }
     }
 
     fn settled(&mut self) -> Result<(), Stop> {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io;
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use imex_host::lease::{Holder, Leases};
@@ -76,14 +78,40 @@ fn a_follower_killed_between_map_and_restart_restarts_the_service_when_it_is_bac
 }
 
 #[test]
+fn a_map_that_was_edited_or_removed_under_it_is_written_anew() {
+    let rack = Rack::up();
+    rack.partition(&[&[0, 1, 2, 3]]);
+    let mut followers = rack.follow();
+    rack.wait("all have settled", |rack| rack.count("settled") == [1; NODES]);
+    let file = rack.lab.file(2, "nodes_config.cfg");
+    let changes: [fn(&Path) -> io::Result<()>; 2] =
+        [|file| fs::remove_file(file), |file| fs::write(file, "127.0.0.1\n")];
+    for (done, change) in changes.into_iter().enumerate() {
+        change(&file).unwrap();
+        followers.nudge();
+        rack.wait("the map is back", |rack| rack.count("moved") == [0, 0, done + 1, 0]);
+        assert_eq!(rack.map(2), rack.entries(&[0, 1, 2, 3]));
+        rack.wait("the domain is whole", |rack| rack.sizes() == [NODES; NODES]);
+    }
+    followers.end();
+}
+
+#[test]
 fn help_and_refusals_of_follow_are_as_recorded() {
     let _redacted = redactions();
     let dir = tempfile::tempdir().unwrap();
+    let map = dir.path().join("map.cfg");
+    fs::write(&map, "127.0.0.1\n").unwrap();
+    fs::write(dir.path().join("a.cfg"), format!("IMEX_NODE_CONFIG_FILE={}\n", map.display())).unwrap();
     for (name, words) in [
         ("follow-help", "follow --help"),
         ("follow-nothing", "follow"),
         ("follow-bad-service", "follow --source nvml:x --scope partition --node n1 --service upstart:imex"),
         ("follow-no-configuration", "follow --source nvml:x --scope partition --node n1 -c DIR/config.cfg"),
+        (
+            "follow-other-map",
+            "follow --source nvml:x --scope partition --node n1 -c DIR/a.cfg --map DIR/other",
+        ),
     ] {
         let words = words.replace("DIR", dir.path().to_str().unwrap());
         let mut command = imex(&words.split_whitespace().collect::<Vec<_>>());
