@@ -171,7 +171,7 @@ pub async fn run<S: ServiceManager>(me: &JobName, mut hands: Hands<'_, S>, clock
     let (state, broken) = match file.read() {
         Ok(state) => (state, false),
         // What nobody can read is nobody's: it is taken away, unless another job has a lease.
-        Err(JobDomainError::Malformed { .. }) => (None, true),
+        Err(error) if error.is_unreadable() => (None, true),
         Err(error) => {
             report.problems.push(error.into());
             (None, false)

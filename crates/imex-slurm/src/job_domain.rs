@@ -5,18 +5,23 @@
 //! may stay RUNNING over a quick power cycle, without another prolog, and its domain is gone all the same.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use imex_config::replace::ReplaceError;
 use imex_host::boot::BootId;
 use jiff::Timestamp;
+use nix::fcntl::OFlag;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The version of the file. It rises when a field changes its meaning or goes, not when one comes.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// The longest file that is read, in bytes: a member takes about a hundred, and there are at most 65,534.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// The file's name in the folder of states.
 const NAME: &str = "domain.json";
@@ -118,6 +123,12 @@ pub enum JobDomainError {
         /// What is wrong.
         source: serde_json::Error,
     },
+    /// Something else than a file of this size lies there.
+    #[error("{} is no plain file of at most {MAX_BYTES} bytes", path.display())]
+    NotPlain {
+        /// Where.
+        path: PathBuf,
+    },
     /// It cannot be written.
     #[error(transparent)]
     Write(#[from] ReplaceError),
@@ -147,8 +158,9 @@ impl JobDomainFile {
     /// If it cannot be read, or is something else.
     pub fn read(&self) -> Result<Option<JobDomain>, JobDomainError> {
         let path = || self.path.clone();
-        match fs::read(&self.path) {
-            Ok(bytes) => {
+        match bytes(&self.path) {
+            Ok(None) => Err(JobDomainError::NotPlain { path: path() }),
+            Ok(Some(bytes)) => {
                 let read = serde_json::from_slice(&bytes);
                 read.map(Some).map_err(|source| JobDomainError::Malformed { path: path(), source })
             }
@@ -185,6 +197,25 @@ impl JobDomainFile {
     }
 }
 
+/// What a plain file holds; `None` of anything else, which must not keep whoever reads.
+fn bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    let known = file.metadata()?;
+    if !known.is_file() || known.len() > MAX_BYTES {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+impl JobDomainError {
+    /// Whether there is something that nobody can read: it says nothing of whose it is, and only whoever takes it away helps.
+    pub fn is_unreadable(&self) -> bool {
+        matches!(self, JobDomainError::Malformed { .. } | JobDomainError::NotPlain { .. })
+    }
+}
+
 impl JobDomain {
     fn text(&self) -> String {
         serde_json::to_string_pretty(self).expect("it is texts, numbers and lists") + "\n"
@@ -217,7 +248,14 @@ mod tests {
     fn a_file_that_is_something_else_is_told() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(NAME), "{}").unwrap();
-        assert!(matches!(JobDomainFile::within(dir.path()).read(), Err(JobDomainError::Malformed { .. })));
+        let read = || JobDomainFile::within(dir.path()).read().unwrap_err();
+        assert!(matches!(read(), JobDomainError::Malformed { .. }) && read().is_unreadable());
+        fs::remove_file(dir.path().join(NAME)).unwrap();
+        nix::unistd::mkfifo(&dir.path().join(NAME), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(matches!(read(), JobDomainError::NotPlain { .. }) && read().is_unreadable());
+        fs::remove_file(dir.path().join(NAME)).unwrap();
+        File::create(dir.path().join(NAME)).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        assert!(matches!(read(), JobDomainError::NotPlain { .. }));
     }
 
     fn sample() -> JobDomain {

@@ -41,6 +41,8 @@ pub enum Life {
 pub struct Found<'f> {
     /// The state of the node's domain.
     pub domain: Option<&'f JobDomain>,
+    /// Whether there is a state that nobody can read.
+    pub broken: bool,
     /// The leases that are held.
     pub leases: &'f [Lease],
     /// The channels that there are.
@@ -67,8 +69,8 @@ pub struct Sweep {
 /// Something that a sweep found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Whose it is.
-    pub job: u32,
+    /// Whose it is, if that can be told.
+    pub job: Option<u32>,
     /// What it is.
     pub what: What,
 }
@@ -88,6 +90,8 @@ pub enum What {
     Unknown,
     /// A lease of a job that has ended.
     Lease,
+    /// A state that nobody can read, and no job has a lease: it is nobody's.
+    Unreadable,
 }
 
 /// What is to be taken away.
@@ -99,8 +103,13 @@ pub fn plan(found: &Found<'_>, operator: &Operator) -> Sweep {
         let Some(job) = job_of(holder) else { continue };
         if life(job) == Life::Ended {
             sweep.plan.leases.push(holder.clone());
-            sweep.findings.push(Finding { job, what: What::Lease });
+            sweep.findings.push(Finding { job: Some(job), what: What::Lease });
         }
+    }
+    let used = |lease: &Lease| !sweep.plan.leases.contains(&lease.holder);
+    if found.broken && !found.leases.iter().any(used) {
+        sweep.plan.domain = true;
+        sweep.findings.push(Finding { job: None, what: What::Unreadable });
     }
     if operator.channels.channels == Channels::PerJob {
         let at_boot = |number: u32| {
@@ -124,7 +133,7 @@ fn sweep_domain(domain: &JobDomain, found: &Found<'_>, life: Life, sweep: &mut S
         (false, Life::Unknown) => What::Unknown,
         (false, Life::Runs) => return false,
     };
-    sweep.findings.push(Finding { job: domain.job, what });
+    sweep.findings.push(Finding { job: Some(domain.job), what });
     if what == What::Unknown {
         return false;
     }
@@ -172,8 +181,9 @@ async fn swept<M: Machine, S: ServiceManager>(
         return Ok(Sweep::default());
     }
     let boot = machine.boot()?;
-    let Seen { domain, leases, channels } = &now;
-    let found = Found { domain: domain.as_ref(), leases, channels, boot: &boot, lives: &lives };
+    let Seen { domain, broken, leases, channels } = &now;
+    let found =
+        Found { domain: domain.as_ref(), broken: *broken, leases, channels, boot: &boot, lives: &lives };
     let sweep = plan(&found, operator);
     take_away(&sweep, domain.as_ref(), hands, report).await;
     drop(turn);
@@ -202,14 +212,21 @@ async fn take_away<S: ServiceManager>(
 #[derive(Debug)]
 struct Seen {
     domain: Option<JobDomain>,
+    broken: bool,
     leases: Vec<Lease>,
     channels: Listing,
 }
 
 impl Seen {
     fn now(operator: &Operator) -> Result<Self, epilog::Problem> {
+        let (domain, broken) = match JobDomainFile::within(&operator.files.state).read() {
+            Ok(domain) => (domain, false),
+            Err(error) if error.is_unreadable() => (None, true),
+            Err(error) => return Err(error.into()),
+        };
         Ok(Seen {
-            domain: JobDomainFile::within(&operator.files.state).read()?,
+            domain,
+            broken,
             leases: Leases::at(operator.files.leases()).held()?,
             channels: channel::Channels::at(&operator.channels.directory).list()?,
         })
@@ -302,6 +319,9 @@ impl What {
             What::Lost => "may run on, but the machine was booted and its domain is gone",
             What::Unknown => "may run or not, Slurm does not say: its domain stays",
             What::Lease => "has ended, and its lease was left behind",
+            What::Unreadable => {
+                "cannot be told: the state of its domain cannot be read, and no job has a lease"
+            }
         }
     }
 }
@@ -316,6 +336,8 @@ mod tests {
     use crate::job_domain::{JobChannel, SCHEMA_VERSION, Stage};
 
     const NOW: &str = "0d2b9c1e-1111-2222-3333-444455556666";
+    /// A policy that is like none, on a node whose state is broken.
+    const BROKEN: &str = "# broken";
     const BEFORE: &str = "0d2b9c1e-1111-2222-3333-444455557777";
 
     #[test]
@@ -394,12 +416,22 @@ mod tests {
         let boot = NOW.parse().unwrap();
         let found = Found {
             domain: domain.as_ref(),
+            broken: policy == BROKEN,
             leases: &leases,
             channels: &channels,
             boot: &boot,
             lives: &lives,
         };
         plan(&found, &operator)
+    }
+
+    #[test]
+    fn a_state_that_nobody_can_read_goes_when_no_job_has_a_lease() {
+        let taken = |leases: &[&str], life| planned(BROKEN, None, leases, life, &[]).plan.domain;
+        assert!(taken(&[], Life::Unknown));
+        assert!(taken(&["7.0"], Life::Ended));
+        assert!(!taken(&["7.0"], Life::Runs) && !taken(&["7.0"], Life::Unknown));
+        assert!(!taken(&["backup"], Life::Ended));
     }
 
     fn domain(boot: &str) -> JobDomain {

@@ -36,8 +36,9 @@ pub(super) fn everything_under_nvidias_names(rig: &Rig, report: &mut Report) -> 
         healthy::shared,
         bad_node::run,
         killed::run,
-        order::run,
         hard::run,
+        // The last one: Slurm repeats for minutes that a prolog of the cancelled job failed, which drains the node anew.
+        order::run,
     ];
     all.into_iter().try_for_each(|scenario| scenario(rig, report).and_then(|()| rig.rest()))
 }

@@ -71,7 +71,10 @@ pub(super) fn run(args: &SweepArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
 
 fn tell(swept: &Sweep, did: &[Did], out: &mut dyn Write) -> std::io::Result<()> {
     for Finding { job, what } in &swept.findings {
-        writeln!(out, "job {job} {}", what.sentence())?;
+        match job {
+            Some(job) => writeln!(out, "job {job} {}", what.sentence())?,
+            None => writeln!(out, "whose domain it was {}", what.sentence())?,
+        }
     }
     for did in did {
         writeln!(out, "{did}")?;

@@ -46,11 +46,25 @@ fn a_prolog_that_hangs_ends_soon_after_its_budget_and_says_at_what() {
 #[test]
 fn an_epilog_that_hangs_ends_soon_after_its_budget() {
     let site = Site::new("epilog.budget = \"300ms\"");
-    pipe(&site.dir.path().join("state/domain.json"));
+    pipe(&site.dir.path().join("logs/job-7.log"));
     let ended = said(started(&site, "epilog"));
     assert_eq!(ended.code, TERMINATED, "{}", ended.err);
     assert!(ended.err.contains("the epilog was over its budget of 300 ms and hung: "), "{}", ended.err);
     assert!(site.record_of("7.0-epilog").contains("\"hung\": true"));
+}
+
+#[test]
+fn a_state_that_is_no_plain_file_holds_nobody_up() {
+    let site = Site::new("service.unit = \"imexd-of-no-machine.service\"");
+    let state = site.dir.path().join("state/domain.json");
+    pipe(&state);
+    for (script, code) in [("task-prolog", 83), ("sweep", 82), ("epilog", 82)] {
+        let began = now();
+        let ended = said(started(&site, script));
+        assert!(began.elapsed() < BUSY, "{script} took {:?}", began.elapsed());
+        // The service, which is to be stopped, is one of no systemd here.
+        assert!([code, 0].contains(&ended.code), "{script}: {}", ended.err);
+    }
 }
 
 #[test]
