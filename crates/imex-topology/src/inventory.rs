@@ -100,6 +100,8 @@ pub struct SourceReport {
     pub nodes: BTreeMap<String, Entry>,
     /// Nodes that the source places in more than one block, with the other key.
     pub repeated: Vec<(String, BlockKey, Evidence)>,
+    /// What people should know of it, each a sentence without its full stop.
+    pub warnings: Vec<String>,
 }
 
 /// Where every node is that any source knows.

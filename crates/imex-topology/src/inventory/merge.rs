@@ -14,6 +14,8 @@ pub struct Merged {
     pub inventory: Inventory,
     /// What they disagree about, by node.
     pub disagreements: Vec<Disagreement>,
+    /// What the sources warn of, in their order.
+    pub warnings: Vec<String>,
 }
 
 /// Two sources, or one source twice, place a node differently.
@@ -39,7 +41,8 @@ pub struct Disagreement {
 /// cannot ask its GPUs.
 pub fn merge(reports: impl IntoIterator<Item = SourceReport>) -> Merged {
     let mut merged = Merged::default();
-    for report in reports {
+    for mut report in reports {
+        merged.warnings.append(&mut report.warnings);
         merged.repeated(&report);
         merged.add(report);
     }

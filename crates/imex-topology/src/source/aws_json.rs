@@ -52,6 +52,10 @@ pub struct Instance {
     pub tags: BTreeMap<String, String>,
 }
 
+/// The state of a capacity block whose machines are there to be used. EC2's others are before it (`scheduled`,
+/// `payment-pending`), beside it (`unavailable`) or after it (`expired`, `cancelled`, `failed`, `payment-failed`).
+const ACTIVE: &str = "active";
+
 /// One capacity block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapacityBlock {
@@ -181,7 +185,20 @@ impl Ec2 {
             let evidence = Evidence { source: SourceKind::Ec2, from: Arc::clone(from), line: None };
             report.place(name, placement, evidence);
         }
+        report.warnings.extend(origins.into_keys().filter_map(|block| self.warning(block)));
         if report.nodes.is_empty() { Err(SourceError::Nothing) } else { Ok(report) }
+    }
+
+    /// What is wrong with a capacity block that has instances, which end with it.
+    fn warning(&self, block: &str) -> Option<String> {
+        let CapacityBlock { state, end, .. } = self.capacity_blocks.get(block)?;
+        if state == ACTIVE {
+            return None;
+        }
+        let end = end.map(|end| format!(", and its end is {end}")).unwrap_or_default();
+        Some(format!(
+            "Capacity block {block} is {state}, not {ACTIVE}{end}: its nodes are there no longer, or not yet"
+        ))
     }
 
     /// How a capacity block is known: from where, and what it is and until when, if that was asked for.
@@ -294,6 +311,20 @@ mod tests {
             |by: NameBy| ec2.report(&by, &"aws".into()).unwrap().nodes.into_keys().collect::<Vec<_>>();
         assert_eq!(names(NameBy::InstanceId), ["i-1", "i-2", "i-3"]);
         assert_eq!(names(NameBy::Tag("Name".to_owned())), ["n1"]);
+    }
+
+    #[test]
+    fn a_block_that_has_ended_is_warned_of_with_its_end_and_one_that_serves_is_not() {
+        let warnings =
+            |pages: &str| parse(pages).unwrap().report(&NameBy::PrivateDns, &"aws".into()).unwrap().warnings;
+        assert_eq!(warnings(PAGES), [""; 0]);
+        let told = "Capacity block cb-a is expired, not active, and its end is 2026-12-31T11:30:00Z: its nodes are \
+                    there no longer, or not yet";
+        assert_eq!(warnings(&PAGES.replace("\"active\"", "\"expired\"")), [told]);
+        // One that no instance is in is nobody's business here.
+        let other =
+            PAGES.replace("\"cb-a\", \"Ultra", "\"cb-z\", \"Ultra").replace("\"active\"", "\"expired\"");
+        assert_eq!(warnings(&other), [""; 0]);
     }
 
     #[test]

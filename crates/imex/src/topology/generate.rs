@@ -29,6 +29,9 @@ struct Made {
     sizes: &'static str,
     /// The nodes that are in no block, by reason.
     outside: BTreeMap<String, String>,
+    /// What the sources warn of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// Runs the command.
@@ -40,7 +43,7 @@ pub(crate) fn run(args: &GenerateArgs, out: &mut dyn Write) -> Result<Exit, Stop
     let generated = generate(&merged.inventory, &options, previous.as_ref()).map_err(|error| {
         Failure::new(Exit::Failed, &error).hint("ask the sources why: `--json` has no block to show")
     })?;
-    let made = Made::new(&generated, &args.shape)?;
+    let made = Made::new(&generated, &args.shape, merged.warnings)?;
     match format(args.json) {
         Format::Json => output::json(&made, out)?,
         Format::Text => out.write_all(made.text.as_bytes())?,
@@ -49,7 +52,7 @@ pub(crate) fn run(args: &GenerateArgs, out: &mut dyn Write) -> Result<Exit, Stop
 }
 
 impl Made {
-    fn new(generated: &Generated, shape: &ShapeArgs) -> Result<Self, Failure> {
+    fn new(generated: &Generated, shape: &ShapeArgs, warnings: Vec<String>) -> Result<Self, Failure> {
         let outside = outside(&generated.outside);
         let sizes = match generated.sizes {
             SizeSource::Given => "given",
@@ -60,6 +63,7 @@ impl Made {
         let mut header =
             vec!["Written by imex topology generate.".to_owned(), format!("Block sizes: {sizes}.")];
         header.extend(outside.iter().map(|(why, nodes)| format!("In no block: {nodes}: {why}")));
+        header.extend(warnings.iter().map(|warning| format!("Warning: {warning}.")));
         let made = generated.topologies.get(&shape.name).and_then(|topology| topology.blocks());
         Ok(Made {
             file: if shape.slurm_version.reads_yaml() { "topology.yaml" } else { "topology.conf" },
@@ -67,6 +71,7 @@ impl Made {
             blocks: made.map_or(0, |blocks| blocks.blocks.len()),
             sizes,
             outside,
+            warnings,
         })
     }
 }
