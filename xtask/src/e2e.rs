@@ -24,7 +24,7 @@ mod split;
 mod traces;
 mod units;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -241,9 +241,11 @@ const SCENARIOS: [Scenario; 20] = [
     },
 ];
 
-/// The same in CI. A machine that cannot have such a cluster is told so and passes.
-pub(crate) fn smoke(report: &mut Report) -> Result<(), TaskError> {
-    let options = Options { only: Vec::new(), all: false, seeds: None, keep: false, list: false };
+/// The same in CI, with the published prologs if there is a folder with them. A machine that cannot have such a cluster is
+/// told so and passes.
+pub(crate) fn smoke(seeds: Option<&Path>, report: &mut Report) -> Result<(), TaskError> {
+    let seeds = seeds.map(Path::to_owned);
+    let options = Options { only: Vec::new(), all: false, seeds, keep: false, list: false };
     match run(&options, report) {
         Err(TaskError::NotHere(why)) => {
             report.warning(format_args!("jobs on a real Slurm with systemd: {why}"));

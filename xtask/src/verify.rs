@@ -6,6 +6,7 @@ mod readme;
 mod tidy;
 mod tools;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -25,6 +26,9 @@ pub(crate) struct Options {
     /// Fuzz each target for a minute instead of trying the same few thousand inputs
     #[arg(long)]
     long: bool,
+    /// A folder with the published prologs that the jobs on a real Slurm are also tried with
+    #[arg(long, value_name = "DIR")]
+    seeds: Option<PathBuf>,
     /// Run the remaining steps after one has failed
     #[arg(long)]
     keep_going: bool,
@@ -69,7 +73,7 @@ const STEPS: [Step; 14] = [
         },
     },
     Step { name: "slurm-life-cycle", run: |_, report| lifecycle::smoke(report) },
-    Step { name: "slurm-e2e", run: |_, report| e2e::smoke(report) },
+    Step { name: "slurm-e2e", run: |options, report| e2e::smoke(options.seeds.as_deref(), report) },
     Step { name: "fuzz", run: |options, report| fuzz::run(&options.fuzz(), report) },
 ];
 

@@ -88,10 +88,33 @@ pub(super) fn shared(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
         rig.wait_for_idle()?;
         traces::none_on_the_nodes(rig)?;
     }
+    partitions(rig, &script, report)?;
     other_instances(rig, &script, report)?;
     let job = rig.submit(&Job::exclusive(2, look::script(rig.site.provider)))?;
     rig.completed(job)?;
     look::saw_up(rig, job, &[&[1, 2]])
+}
+
+/// What a partition says of sharing: where it forces it no job is exclusive, whatever it asks for; where it only allows it
+/// one that asks is.
+fn partitions(rig: &Rig, script: &str, report: &mut Report) -> Result<(), TaskError> {
+    rig.control("scontrol update partitionname=main OverSubscribe=FORCE:4")?;
+    let job = rig.submit(&Job::exclusive(2, script))?;
+    rig.completed(job)?;
+    let output = rig.output(job)?;
+    TaskError::unless(output.lines().filter(|line| *line == "RAN").count() == 2, || {
+        format!("a job where sharing is forced runs without a domain; it printed:\n{output}")
+    })?;
+    report.line("OverSubscribe=FORCE: no domain");
+    rig.wait_for_idle()?;
+    traces::none_on_the_nodes(rig)?;
+    rig.control("scontrol update partitionname=main OverSubscribe=YES:4")?;
+    let job = rig.submit(&Job::exclusive(2, look::script(rig.site.provider)))?;
+    rig.completed(job)?;
+    look::saw_up(rig, job, &[&[1, 2]])?;
+    report.line("OverSubscribe=YES and --exclusive: a domain");
+    rig.control("scontrol update partitionname=main OverSubscribe=NO")?;
+    rig.wait_for_idle()
 }
 
 /// Nodes whose metadata says that they are of a type without IMEX have none to form.

@@ -9,6 +9,9 @@ use super::{look, traces};
 use crate::error::TaskError;
 use crate::report::Report;
 
+/// The node that [`BLOCKED`] spoils.
+const BAD: u8 = 3;
+
 /// Scenario 7.
 pub(super) fn run(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
     let stories: [(&str, Story); 4] = [
@@ -25,19 +28,29 @@ pub(super) fn run(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// A running job is put back and runs again, with a domain of that run.
+/// A running job is put back and runs again on other nodes, of which it had some before, with a domain of that run.
 fn requeued(rig: &Rig) -> Result<(), TaskError> {
     let script = format!(
-        "[ $SLURM_RESTART_COUNT ] || {{ echo WAITS; exec sleep 1000; }}\n{}",
+        "[ $SLURM_RESTART_COUNT ] || {{ echo WAITS $OPENIMEX_DOMAIN_ID; exec sleep 1000; }}\n\
+         echo BEGAN $OPENIMEX_DOMAIN_ID\n{}",
         look::script(rig.site.provider)
     );
     let job = rig.submit(&Job::exclusive(3, script))?;
     rig.until("the job runs", LIMIT, || Ok(rig.output(job)?.contains("WAITS")))?;
+    rig.control("scontrol update nodename=node1 state=drain reason=moved")?;
     rig.control(&format!("scontrol requeue {job}"))?;
     let view = rig.completed(job)?;
-    TaskError::unless(view.restarts == 1, || format!("job {job} ran twice; it is {view}"))?;
     let nodes = rig.expand(&view.nodes)?;
-    look::saw_up(rig, job, &[&nodes])
+    TaskError::unless(view.restarts == 1 && nodes == [2, 3, 4], || {
+        format!("job {job} runs again, on node[2-4]; it is {view}")
+    })?;
+    look::saw_up(rig, job, &[&nodes])?;
+    let output = rig.output(job)?;
+    let id = |mark| output.lines().find_map(|line| line.strip_prefix(mark)).unwrap_or_default().trim();
+    let (first, second) = (id("WAITS"), id("BEGAN"));
+    TaskError::unless(!first.is_empty() && !second.is_empty() && first != second, || {
+        format!("each run has a domain of its own, and tells its tasks; they are {first:?} and {second:?}")
+    })
 }
 
 /// Slurm does not end a prolog for that; the epilog runs once the prolog is over, and on nodes whose prolog is over at
@@ -53,6 +66,10 @@ fn cancelled(rig: &Rig) -> Result<(), TaskError> {
     TaskError::unless(view.state == "CANCELLED", || format!("job {job} is cancelled; it is {view}"))?;
     let output = rig.output(job)?;
     TaskError::unless(output.is_empty(), || format!("job {job} never ran; it printed:\n{output}"))?;
+    let drained = rig.drained()?;
+    TaskError::unless(drained.keys().all(|node| *node == BAD), || {
+        format!("nobody is drained but perhaps node{BAD}; drained are {drained:?}")
+    })?;
     rig.rest()?;
     BLOCKED.mend(rig)
 }
