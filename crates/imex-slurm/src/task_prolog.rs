@@ -13,6 +13,10 @@ use imex_host::systemd::{ActiveState, LoadState, ServiceFacts};
 use crate::job_domain::{JobDomain, Stage};
 use crate::service;
 
+/// The variable by which a task says that it only looks at the domain, as those of `imex validate` do: it starts also where
+/// the domain is not UP any more, which is what it is to tell. Whoever else sets it harms nobody but the own job.
+pub const LOOKS: &str = "OPENIMEX_LOOKS";
+
 /// A variable for the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ValidateArgs, out: &mut dyn Write) -> Result<Exit, Stop
         script::write(args, out)?;
         return Ok(Exit::Done);
     }
-    let job = block_on(collect::whole(args, collect::job(args)?))?;
+    let job = block_on(collect::whole(args, collect::job(args)?))??;
     let collected = block_on(collect::collect(args, &job))??;
     let bandwidth = if args.bandwidth { Some(block_on(bandwidth::measure(args, &job))?) } else { None };
     let validated = Validated::of(job, collected, bandwidth);

@@ -402,8 +402,8 @@ complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l min-bandwidth -d 'Fail if any pair of GPUs has less than this, in GB/s' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l gpus-per-node -d 'How many GPUs a node has: so many ranks of nvbandwidth are started on each' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l path -d 'Where srun and nvbandwidth are looked for: folders with colons between' -r
-complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l job -d 'The job\'s number' -r
-complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l nodelist -d 'The job\'s nodes' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l job -d 'A running job of yours, looked at from outside of it; inside it is the job\'s own' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l nodelist -d 'The job\'s nodes; Slurm is asked if they are not given' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l step -d 'The step that this runs in, if it is not the job\'s script' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l script -d 'Print a batch script that validates, for sbatch, and do nothing else'
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l bandwidth -d 'Also measure the bandwidth between all GPUs with nvbandwidth, if it is found'

@@ -9,7 +9,7 @@ use imex_host::boot;
 use imex_slurm::context::Environment;
 use imex_slurm::job_domain::{JobDomainFile, Stage};
 use imex_slurm::service::ServiceManager;
-use imex_slurm::task_prolog::{Admission, Export, Hints, Now, judge, same_run};
+use imex_slurm::task_prolog::{Admission, Export, Hints, LOOKS, Now, judge, same_run};
 use serde::Serialize;
 use tokio::time::sleep;
 
@@ -26,7 +26,7 @@ const WITHIN: Duration = Duration::from_secs(1);
 
 /// How often a domain that is not UP is looked at, and the pause between: a restarted member is back within 150 ms, and each
 /// task of the job waits here.
-const LOOKS: u32 = 4;
+const TRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// What a task is told.
@@ -50,6 +50,7 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     let mut admission = judge(domain.as_ref(), &jobs(&environment), &boot, hints);
     if let (Admission::Admitted(_), Some(domain)) = (&admission, &domain)
         && domain.stage == Stage::Up
+        && !environment::is_set(LOOKS)
     {
         admission = admission.now(domain, block_on(now(&operator))?);
     }
@@ -81,11 +82,11 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
 /// what the prolog has seen holds.
 async fn now(operator: &Operator) -> Now {
     let Ok(mut manager) = manager(operator) else { return Now::Up };
-    let mut looks = LOOKS;
+    let mut tries = TRIES;
     loop {
         let facts = manager.facts(WITHIN).await;
         match facts.map(|facts| Now::of(&facts, operator.service.provider)) {
-            Ok(Now::NotUp { .. }) if looks > 1 => looks -= 1,
+            Ok(Now::NotUp { .. }) if tries > 1 => tries -= 1,
             Ok(now) => return now,
             Err(_) => return Now::Up,
         }

@@ -49,10 +49,10 @@ pub(crate) struct ValidateArgs {
     /// Where srun and nvbandwidth are looked for: folders with colons between
     #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
     pub(crate) path: OsString,
-    /// The job's number
-    #[arg(long, value_name = "ID", env = "SLURM_JOB_ID", hide = true)]
+    /// A running job of yours, looked at from outside of it; inside it is the job's own
+    #[arg(long, value_name = "ID", env = "SLURM_JOB_ID", hide_env = true)]
     pub(crate) job: Option<String>,
-    /// The job's nodes
+    /// The job's nodes; Slurm is asked if they are not given
     #[arg(long, value_name = "NODES", env = "SLURM_JOB_NODELIST", hide = true)]
     pub(crate) nodelist: Option<String>,
     /// The step that this runs in, if it is not the job's script

@@ -37,29 +37,38 @@ pub(super) struct Collected {
 
 /// The job that this runs in.
 pub(super) fn job(args: &ValidateArgs) -> Result<Job, Failure> {
-    let (Some(id), Some(list)) = (&args.job, &args.nodelist) else {
-        return Err(Failure::because(
-            Exit::NoJob,
-            "SLURM_JOB_ID and SLURM_JOB_NODELIST are not set: this is no job",
-        )
-        .hint(
-            "run it in a job: `imex validate --script | sbatch -N 18`, or srun and salloc with --exclusive",
+    let Some(id) = &args.job else {
+        return Err(Failure::because(Exit::NoJob, "SLURM_JOB_ID is not set: this is no job").hint(
+            "run it in a job: `imex validate --script | sbatch -N 18`, or srun and salloc with --exclusive; or name a \
+             running one with --job",
         ));
     };
+    let Some(list) = &args.nodelist else { return Ok(Job { id: id.clone(), nodes: Vec::new() }) };
     let nodes = HostList::parse(list).map_err(|error| Failure::new(Exit::NoJob, &error).about(list))?;
     Ok(Job { id: id.clone(), nodes: nodes.iter().collect() })
 }
 
 /// The job with all of its nodes. In a step on some of them srun names only these the job's, and the set of all is what a
 /// domain is held against; where Slurm does not tell, it is what srun says.
-pub(super) async fn whole(args: &ValidateArgs, job: Job) -> Job {
-    if args.step.is_none() || args.reports.is_some() {
-        return job;
+pub(super) async fn whole(args: &ValidateArgs, job: Job) -> Result<Job, Failure> {
+    let told = !job.nodes.is_empty();
+    if told && (args.step.is_none() || args.reports.is_some()) {
+        return Ok(job);
     }
     let words = ["show", "job", &job.id, "--json"];
     let scontrol = Program::new("scontrol").words(words).path(&args.path).deadline(args.timeout.min(ASK));
-    let told = scontrol.run().await.ok().and_then(|said| nodes_of(&said.out, &job.id));
-    Job { nodes: told.unwrap_or(job.nodes), id: job.id }
+    let said = scontrol.run().await;
+    match said.as_ref().ok().and_then(|said| nodes_of(&said.out, &job.id)) {
+        Some(nodes) => Ok(Job { nodes, id: job.id }),
+        None if told => Ok(job),
+        None => {
+            let why = said.err().map(|error| format!(": {}", imex_config::chain(&error))).unwrap_or_default();
+            Err(Failure::because(
+                Exit::NoJob,
+                format!("Slurm tells no nodes of a running job {}{why}", job.id),
+            ))
+        }
+    }
 }
 
 /// The nodes of a job in what `scontrol show job --json` prints.
@@ -111,7 +120,12 @@ pub(super) async fn collect(args: &ValidateArgs, job: &Job) -> Result<Collected,
 
 /// srun for the whole job: in a step it takes the step's nodes for the job's, unless it is told.
 pub(super) fn srun(args: &ValidateArgs, job: &Job) -> Program {
-    Program::new("srun").env("SLURM_JOB_NODELIST", compress(&job.nodes)).path(&args.path)
+    Program::new("srun")
+        .env("SLURM_JOB_ID", &job.id)
+        .env("SLURM_JOB_NODELIST", compress(&job.nodes))
+        // Where the domain is not UP no other task starts.
+        .env(imex_slurm::task_prolog::LOOKS, "1")
+        .path(&args.path)
 }
 
 /// The reports among lines; others, such as those of a login shell, are passed over.

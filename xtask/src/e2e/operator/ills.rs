@@ -29,7 +29,7 @@ pub(super) fn stopped(rig: &Rig) -> Result<(), TaskError> {
     other.is("D21", "fail")?;
     other.saw("D21", "10.77.0.3")?;
     other.is("D26", "fail")?;
-    let told = validate(rig, job)?.1;
+    let told = validate(rig, job)?;
     not_verified(&told, NO_DAEMON, "node3", "no socket")?;
     not_verified(&told, NO_DAEMON, "node[1-2]", "towards 10.77.0.3")?;
     // As it stands: the job is put back and gets a domain of its own again.
@@ -57,10 +57,10 @@ pub(super) fn channels(rig: &Rig) -> Result<(), TaskError> {
         seen.saw("D04", evidence)?;
         says(&rig.try_on(ILL, &format!("imex channel check 1 --as {USER}"))?, code, &[])?;
         Examined::of(rig, ILL, Some(USER))?.is("D05", "fail")?;
-        not_verified(&validate(rig, job)?.1, NO_CHANNEL, "node3", words)?;
+        not_verified(&validate(rig, job)?, NO_CHANNEL, "node3", words)?;
         rig.on(ILL, seen.command("D04")?)?;
         Examined::of(rig, ILL, None)?.is_well()?;
-        verified(&validate(rig, job)?.1)?;
+        verified(&validate(rig, job)?)?;
     }
     Ok(())
 }
@@ -73,7 +73,7 @@ pub(super) fn power_cycled(rig: &Rig) -> Result<(), TaskError> {
     // As a real machine does, it comes back later than Slurm has heard of it last; else Slurm notices nothing.
     std::thread::sleep(OFF);
     rig.cluster().power_on(ILL)?;
-    rig.wait_job(job, "is put back", |view| view.restarts == 1)?;
+    rig.wait_job(job, "runs elsewhere", |view| view.restarts == 1 && view.state == "RUNNING")?;
     // Without slurmd nothing sweeps before one looks.
     rig.on(ILL, "systemctl stop slurmd; mv /var/tmp/domain.json /var/lib/openimex/")?;
     let seen = Examined::of(rig, ILL, None)?;
@@ -103,7 +103,7 @@ pub(super) fn failed_prolog(rig: &Rig) -> Result<(), TaskError> {
     rig.rest()?;
     let job = waiting_job(rig)?;
     Examined::of(rig, ILL, None)?.is("D33", "warn")?;
-    verified(&validate(rig, job)?.1)
+    verified(&validate(rig, job)?)
 }
 
 /// What it would have taken away is there after the job; nobody does anything.
