@@ -185,11 +185,13 @@ impl Kdc {
         fs::write(&path, text).map_err(system(&format!("write {}", path.display())))
     }
 
+    /// With room for the connections of a rack that starts, as docs/security.md advises: it has five otherwise.
     fn kdc_conf(&self, lifetime: Duration) -> String {
         let (folder, realm, address) = (self.folder.display(), &self.realm, self.address);
         let lifetime = lifetime.as_secs();
         format!(
-            "[kdcdefaults]\n kdc_listen = \"\"\n kdc_tcp_listen = {address}\n\
+            "[kdcdefaults]\n kdc_listen = \"\"\n kdc_tcp_listen = {address}\n \
+             kdc_tcp_listen_backlog = 128\n\
              [realms]\n {realm} = {{\n  database_name = {folder}/principal\n  key_stash_file = {folder}/stash\n  \
              acl_file = {folder}/acl\n  max_life = {lifetime}s\n  supported_enctypes = aes256-cts:normal\n }}\n\
              [logging]\n kdc = FILE:{folder}/kdc.log\n default = FILE:{folder}/kdc.log\n"
