@@ -122,7 +122,11 @@ impl Script<'_> {
     }
 
     fn input(&mut self, dialled: &[u32]) -> Result<Input> {
-        Ok(match self.below(14)? {
+        Ok(match self.below(15)? {
+            14 => {
+                let (peer, attempt) = self.dial(dialled)?;
+                Input::Reached { peer, attempt }
+            }
             0 => Input::AuthServerReady,
             1 => Input::GpuReady,
             2 => {

@@ -95,6 +95,8 @@ pub enum Unreachable {
     PortClosed,
     /// Nothing came back in time.
     TimedOut,
+    /// Its machine took the connection, and no answer came in time: its daemon hangs, or is stopped.
+    Unanswered,
     /// There is no route to the address.
     NoRoute,
     /// The connection was made but broke before the peer introduced itself.
@@ -231,6 +233,7 @@ impl fmt::Display for Unreachable {
         f.write_str(match self {
             Unreachable::PortClosed => "nobody listens on its port",
             Unreachable::TimedOut => "its machine does not answer",
+            Unreachable::Unanswered => "its machine takes connections, but its daemon does not answer",
             Unreachable::NoRoute => "there is no route to it",
             Unreachable::Broken => "the connection broke before it introduced itself",
             Unreachable::Local => "this machine is out of descriptors, ports or memory",

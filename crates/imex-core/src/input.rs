@@ -65,6 +65,14 @@ pub enum Input {
         /// Why.
         why: DialFailure,
     },
+    /// The peer's machine took the connection of a dial; its daemon has yet to say something. Without it a dial that is
+    /// given up counts as one that the machine did not answer.
+    Reached {
+        /// Whom the stream was dialled to.
+        peer: NodeId,
+        /// Which attempt.
+        attempt: u32,
+    },
     /// Mutual authentication has begun on a dialled stream; from now on the attempt has
     /// [`crate::Timing::auth_deadline`].
     AuthenticationStarted {

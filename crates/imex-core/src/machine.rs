@@ -137,6 +137,7 @@ impl Machine {
             Input::AuthServerReady => self.auth_server_ready(now),
             Input::GpuReady => self.live(LifeEvent::GpuReady),
             Input::DialFailed { peer, attempt, why } => self.handle_dial_failed((peer, attempt), why, now),
+            Input::Reached { peer, attempt } => return self.handle_reached((peer, attempt)),
             Input::AuthenticationStarted { peer, attempt } => {
                 self.handle_authentication((peer, attempt), now)
             }

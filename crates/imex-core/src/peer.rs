@@ -78,8 +78,10 @@ pub(crate) struct Attempt {
 /// How far an attempt has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The peer is being reached, or its answer awaited.
+    /// The peer's machine is being reached.
     Reaching,
+    /// Its machine took the connection, and its daemon's answer is awaited.
+    Reached,
     /// The two authenticate each other.
     Authenticating,
 }

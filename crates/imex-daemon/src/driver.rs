@@ -256,6 +256,9 @@ impl Driver {
                 self.stats.received(kind, Passage { queued, begun: now, done });
                 return done;
             }
+            PeerEvent::Reached { peer, attempt } => {
+                self.machine.handle(Input::Reached { peer, attempt }, now);
+            }
             PeerEvent::Authenticating { peer, attempt } => {
                 self.machine.handle(Input::AuthenticationStarted { peer, attempt }, now);
             }

@@ -47,6 +47,13 @@ pub(crate) enum PeerEvent {
         /// Its addresses.
         found: Vec<IpAddr>,
     },
+    /// The peer's machine took the connection of a dial, which goes on without authentication.
+    Reached {
+        /// Whom it is for.
+        peer: NodeId,
+        /// Which attempt.
+        attempt: u32,
+    },
     /// A dial has reached the peer, and the two have begun to authenticate each other.
     Authenticating {
         /// Whom it is for.

@@ -110,6 +110,7 @@ impl fmt::Display for Told<'_> {
                     DialFailure::Violation(how) => write!(f, "{how}"),
                 }
             }
+            Input::Reached { peer, attempt } => write!(f, "machine of {peer} took #{attempt}"),
             Input::AuthenticationStarted { peer, attempt } => {
                 write!(f, "authentication to {peer} #{attempt}")
             }

@@ -367,6 +367,7 @@ impl World {
 fn peer_of(input: &Input) -> Option<NodeId> {
     match input {
         Input::DialFailed { peer, .. }
+        | Input::Reached { peer, .. }
         | Input::AuthenticationStarted { peer, .. }
         | Input::Answered { peer, .. } => Some(*peer),
         Input::Arrived { hello, .. } => Some(hello.node()),

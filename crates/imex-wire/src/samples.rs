@@ -130,6 +130,7 @@ fn cause() -> impl Strategy<Value = Cause> {
         Cause::NameUnknown,
         Cause::Unreachable(Unreachable::PortClosed),
         Cause::Unreachable(Unreachable::TimedOut),
+        Cause::Unreachable(Unreachable::Unanswered),
         Cause::Unreachable(Unreachable::NoRoute),
         Cause::Unreachable(Unreachable::Broken),
         Cause::Unreachable(Unreachable::Local),

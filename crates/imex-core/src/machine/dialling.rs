@@ -97,6 +97,7 @@ impl Machine {
                 self.actions.push_back(Action::Close { stream });
                 let (cause, pace) = match stage {
                     Stage::Reaching => (Cause::Unreachable(Unreachable::TimedOut), Pace::Doubling),
+                    Stage::Reached => (Cause::Unreachable(Unreachable::Unanswered), Pace::Doubling),
                     Stage::Authenticating => {
                         let why = AuthFailure::TimedOut;
                         (Cause::Unauthenticated(why), Pace::after(why))
@@ -129,6 +130,17 @@ impl Machine {
                 DialFailure::Violation(how) => (Cause::Violation(how), Pace::Doubling),
             };
             self.fail(peer, cause, pace, now);
+        }
+    }
+
+    /// Nothing that others see changes by it, only what a time-out will have meant.
+    pub(super) fn handle_reached(&mut self, dialled: (NodeId, u32)) {
+        let (peer, attempt) = dialled;
+        let Some(entry) = self.peers.get_mut(peer.index()).filter(|entry| entry.attempt == attempt) else {
+            return;
+        };
+        if let Dial::Asking(Attempt { stage: stage @ Stage::Reaching, .. }) = &mut entry.dial {
+            *stage = Stage::Reached;
         }
     }
 

@@ -118,10 +118,12 @@ impl Dialler {
     async fn reach(&self, this: Try, address: SocketAddr) -> Result<Dialled, ReachError> {
         let target = DialTarget { address, source: Some(self.source) };
         let tcp = imex_wire::connect(target).await?;
-        if !self.fence.is_open() {
-            let Try { peer, attempt } = this;
-            self.outlet.put(PeerEvent::Authenticating { peer, attempt }).await;
-        }
+        let Try { peer, attempt } = this;
+        let next = match self.fence.is_open() {
+            true => PeerEvent::Reached { peer, attempt },
+            false => PeerEvent::Authenticating { peer, attempt },
+        };
+        self.outlet.put(next).await;
         let secured = self.fence.dialled(tcp, this.peer).await?;
         let (io, session) = (secured.io, secured.session);
         let proof = session.prove(this.peer).await?;

@@ -2,6 +2,7 @@
 
 mod link_local;
 
+use imex_core::cause::{Cause, Unreachable};
 use imex_core::{DomainState, LinkState, NodeState};
 use nix::sys::signal::Signal;
 
@@ -70,6 +71,12 @@ fn a_stopped_member_is_found_silent_and_taken_back_without_clean_up() {
     nodes[1].signal(Signal::SIGSTOP);
     nodes[0].await_link(1, LinkState::Recovering);
     nodes[0].await_log("because it stopped answering");
+    // Its kernel takes every connection, so whoever looks is sent to the daemon and not to the machine.
+    let unanswered = || {
+        let cause = nodes[0].table().and_then(|table| table.rows[0].links[1].cause.clone());
+        cause == Some(Cause::Unreachable(Unreachable::Unanswered))
+    };
+    assert!(eventually(unanswered), "{}", nodes[0].log());
     let table = nodes[0].table().unwrap();
     assert_eq!(table.rows[1].state, NodeState::Unavailable);
     nodes[1].signal(Signal::SIGCONT);

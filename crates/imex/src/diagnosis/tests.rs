@@ -79,7 +79,9 @@ fn a_single_broken_direction_is_told_of_its_far_end() {
     break_link(&mut table, (1, 3), LinkState::Recovering, &Cause::Silent);
     assert_eq!(
         lines(&judged(table)),
-        ["node 3 (10.0.0.3) is READY: it stopped answering (seen from node 1, for 3.0 s)"]
+        [
+            "node 3 (10.0.0.3) is READY, but at the last try: it stopped answering (seen from node 1, for 3.0 s)"
+        ]
     );
 }
 

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::{Diagnosis, Problem, Reason, Said};
+use imex_core::NodeState;
+
+use super::{Diagnosis, Kind, Problem, Reason, Said};
 use crate::output::{count, duration};
 
 /// From how many on other nodes are counted rather than listed.
@@ -22,9 +24,12 @@ fn line(problem: &Problem) -> String {
         (nodes, _) => format!("nodes {} are {state}", ranges(nodes)),
     };
     let reasons: Vec<String> = problem.reasons.iter().map(reason).collect();
-    match reasons.is_empty() {
-        true => who,
-        false => format!("{who}: {}", reasons.join("; ")),
+    match (reasons.is_empty(), problem.state == NodeState::Ready.word() && problem.kind == Kind::Unreachable)
+    {
+        (true, _) => who,
+        // The state is of now, the reason of the last try to reach it, before it was READY again.
+        (false, true) => format!("{who}, but at the last try: {}", reasons.join("; ")),
+        (false, false) => format!("{who}: {}", reasons.join("; ")),
     }
 }
 

@@ -103,6 +103,11 @@ impl BenchNode {
         self.put(Input::DialFailed { peer: node(peer), attempt, why });
     }
 
+    pub(super) fn reach(&mut self, peer: u16) {
+        let attempt = self.attempt(peer);
+        self.put(Input::Reached { peer: node(peer), attempt });
+    }
+
     pub(super) fn begin_authentication(&mut self, peer: u16) {
         let attempt = self.attempt(peer);
         self.put(Input::AuthenticationStarted { peer: node(peer), attempt });

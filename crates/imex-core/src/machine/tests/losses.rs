@@ -258,3 +258,26 @@ fn leaving_tells_every_peer_and_ends() {
     assert!(bench.actions().contains(&Action::Refuse { stream, refusal: Refusal::Leaving }));
     assert_eq!(bench.machine.poll_timeout(), None, "nothing is due any more");
 }
+
+#[test]
+fn a_time_out_blames_the_daemon_where_the_machine_took_the_connection() {
+    let mut bench = BenchNode::started();
+    bench.reach(1);
+    bench.pass(Timing::default().dial_deadline);
+    let causes = [1, 2].map(|peer: usize| bench.machine.row(bench.now)[peer].cause.clone());
+    let [daemon, machine] = [Unreachable::Unanswered, Unreachable::TimedOut].map(Cause::Unreachable);
+    assert_eq!(causes, [Some(daemon), Some(machine)]);
+}
+
+#[test]
+fn that_the_machine_took_an_older_dial_says_nothing_of_the_one_under_way() {
+    let mut bench = BenchNode::started();
+    let old = bench.attempt(1);
+    bench.fail_dial(1);
+    bench.pass(Duration::from_millis(50));
+    assert_eq!(bench.attempt(1), old + 1);
+    bench.put(Input::Reached { peer: node(1), attempt: old });
+    bench.pass(Timing::default().dial_deadline);
+    let cause = bench.machine.row(bench.now)[1].cause.clone();
+    assert_eq!(cause, Some(Cause::Unreachable(Unreachable::TimedOut)));
+}
