@@ -2,7 +2,7 @@
 //!
 //! [`Operator`] is the checked meaning of the file. [`load`] reads it, [`Operator::parse`] judges a text; both report every
 //! [`Problem`] of the file in one run, an unknown key with the nearest known one. A key that the file leaves
-//! out has its default, and so has every key where there is no file. [`keys`] is the table of keys, [`example()`] writes it as
+//! out has its default, and so has every key where there is no file at its usual place. [`keys`] is the table of keys, [`example()`] writes it as
 //! a commented file.
 
 mod example;
@@ -202,11 +202,11 @@ pub enum OperatorError {
     },
 }
 
-/// Reads the file. Where there is none, everything has its default.
+/// Reads the file. Where there is none at [`DEFAULT_OPERATOR`], everything has its default.
 ///
 /// # Errors
 ///
-/// If it cannot be read or has errors; all of them are told.
+/// If it cannot be read, is not there although another place was named, or has errors; all of them are told.
 pub fn load(path: &Path) -> Result<Operator, OperatorError> {
     match salvage(path) {
         (operator, None) => Ok(operator),
@@ -228,11 +228,17 @@ pub fn salvage(path: &Path) -> (Operator, Option<OperatorError>) {
     }
 }
 
+/// Whether no file there means that everything has its default: only at the usual place. One that somebody named has been
+/// misspelt, and its settings must not be lost without a word.
+fn may_be_absent(path: &Path) -> bool {
+    path == Path::new(DEFAULT_OPERATOR)
+}
+
 /// The text of the file, if there is one.
 fn read(path: &Path) -> Result<Option<String>, OperatorError> {
     let bytes = match file::read(path, MAX_BYTES) {
         Ok(bytes) => bytes,
-        Err(FileError::Missing) => return Ok(None),
+        Err(FileError::Missing) if may_be_absent(path) => return Ok(None),
         Err(source) => return Err(OperatorError::Unreadable { path: path.to_owned(), source }),
     };
     let text = crate::text::decode(&bytes, MAX_BYTES).map_err(|error| {

@@ -58,6 +58,11 @@ impl<'a> Values<'a> {
             return Some(problem(Severity::Warning, what).hint(hint));
         };
         if let Some(counts) = self.counting.get(key.name).filter(|counts| counts.line != assignment.line) {
+            // A line that says what holds anyway loses nothing: the shipped file has one for each key, and whoever adds
+            // lines to its end has not slipped.
+            if assignment.value == key.default {
+                return None;
+            }
             let what = format!("{} is set again in line {}, which counts", key.name, counts.line);
             return Some(problem(Severity::Warning, what).hint("remove one of the two lines".to_owned()));
         }

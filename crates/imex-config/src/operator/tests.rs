@@ -25,8 +25,10 @@ fn every_key_has_a_default_and_a_comment_whose_lines_fit() {
 }
 
 #[test]
-fn a_file_that_is_not_there_means_the_defaults() {
-    assert_eq!(load(Path::new("/nowhere/openimex.toml")).unwrap(), Operator::default());
+fn only_the_file_at_its_usual_place_may_be_missing() {
+    assert!(may_be_absent(Path::new(DEFAULT_OPERATOR)));
+    let error = load(Path::new("/nowhere/openimex.toml")).unwrap_err();
+    assert_eq!(crate::chain(&error), "/nowhere/openimex.toml cannot be read: file does not exist");
 }
 
 #[test]
