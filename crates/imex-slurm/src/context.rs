@@ -93,7 +93,7 @@ pub struct JobName {
 
 /// Everything that is wrong with an environment.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the environment is not that of a job's prolog: {}", shown(.problems))]
+#[error("the environment is not that of a job's prolog or epilog: {}", shown(.problems))]
 pub struct ContextError {
     /// One or more, in the order in which they were looked for.
     pub problems: Vec<ContextProblem>,
@@ -346,7 +346,7 @@ mod tests {
             ("SLURMD_NODENAME", ""),
             ("SLURM_JOB_UID", "root"),
         ]);
-        let told = "the environment is not that of a job's prolog: SLURM_JOB_ID=\"x\" is not a number; \
+        let told = "the environment is not that of a job's prolog or epilog: SLURM_JOB_ID=\"x\" is not a number; \
                     SLURM_JOB_NODELIST=\"n[1-\" is not a list of nodes; SLURMD_NODENAME is not set; \
                     SLURM_JOB_UID=\"root\" is not a number";
         assert_eq!(JobContext::read(&wrong, 8).unwrap_err().to_string(), told);

@@ -40,7 +40,7 @@ rules! {
         "make it executable, or move it out of the folder";
     NO_MATCH = "S032" "no-match" Error: "A pattern matches no file: the prolog fails and each node that gets a job is drained.",
         "put a script there, or remove the line";
-    MISSING = "S033" "missing" Error: "A script is not there: the prolog fails and each node that gets a job is drained.",
+    MISSING = "S033" "missing" Error: "A script is not there. Without the one of Prolog or Epilog each node that gets a job is drained; without another Slurm goes on, and what it is for is not done.",
         "install the script on each node, or correct the path; with --no-scripts files are not looked for";
     OWNER = "S034" "owner" Error: "A script runs as root, and somebody else than root can change it.",
         "chown root, and take write permission from group and others";

@@ -207,11 +207,15 @@ pub(super) fn judge(key: &str, subject: &Subject<'_>, findings: &mut Vec<Finding
                 setting,
                 format!("{key}={} matches nothing", setting.value),
             )),
-            Found::Missing => findings.push(at(
-                &rules::MISSING,
-                setting,
-                format!("{key}={} is not on this machine", setting.value),
-            )),
+            Found::Missing => {
+                // What it would do is not known, and once is enough to say that it is not there.
+                all.certain = false;
+                findings.push(at(
+                    &rules::MISSING,
+                    setting,
+                    format!("{key}={} is not on this machine", setting.value),
+                ));
+            }
             Found::Denied(_) | Found::NotLooked => all.certain = false,
         }
     }

@@ -149,7 +149,7 @@ fn each_fault_of_a_script_has_its_rule() {
         (Found::Scripts(vec![Script { mode: 0o775, ..good() }]), "S034"),
         (Found::Scripts(vec![good(), foreign]), "S030 S038"),
         (Found::NoMatch, "S032 S037"),
-        (Found::Missing, "S033 S037"),
+        (Found::Missing, "S033"),
         (Found::Denied("no".to_owned()), ""),
     ] {
         let conf = read(GOOD);

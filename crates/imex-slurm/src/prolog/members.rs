@@ -100,7 +100,11 @@ where
                 Ok(peers) => ("resolver", peers),
                 Err(error) => {
                     let why = imex_config::chain(&error);
-                    self.say(Level::Info, &format!("asking the controller for addresses, because {why}"));
+                    let text = format!(
+                        "addresses come from the controller, the usual way where names are not enough ({why}); \
+                         peers.by = \"scontrol\" asks it at once"
+                    );
+                    self.say(Level::Info, &text);
                     ("scontrol", self.asked(nodes).await?)
                 }
             },

@@ -62,7 +62,7 @@ pub enum GroupError {
         largest: usize,
     },
     /// The groups do not make up the nodes.
-    #[error("{nodes} nodes are no whole number of groups of {group}; the nearest are {below} and {above}")]
+    #[error("{nodes} nodes are no whole number of groups of {group}; {}", nearest(*.below, *.above))]
     Uneven {
         /// Nodes of the job.
         nodes: usize,
@@ -73,6 +73,13 @@ pub enum GroupError {
         /// The next higher.
         above: usize,
     },
+}
+
+fn nearest(below: usize, above: usize) -> String {
+    match below {
+        0 => format!("the nearest is {above}"),
+        _ => format!("the nearest are {below} and {above}"),
+    }
 }
 
 /// The segment that keeps each group of GPUs in one block.

@@ -113,6 +113,11 @@ impl NodeStates {
         self.nodes.iter()
     }
 
+    /// Whether Slurm knows a node of this name; `None` if only the topology tells which there are.
+    pub fn knows(&self, name: &str) -> Option<bool> {
+        (!self.nodes.is_empty()).then(|| self.places.contains_key(name))
+    }
+
     /// A node's place in Slurm's order and what it can do. A node that Slurm does not know is not there; if no nodes were
     /// given, the node has the place `otherwise`.
     pub(super) fn find(&self, name: &str, otherwise: usize) -> Option<(usize, Availability)> {
