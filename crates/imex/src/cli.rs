@@ -1,15 +1,15 @@
 //! The command line: what can be asked of `imex`. Help, man pages and completions come from here.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use imex_lab::NodeSignal;
 use jiff::SignedDuration;
 
 use crate::channel::ChannelArgs;
 use crate::doctor::DoctorArgs;
-use crate::exit::Exit;
 use crate::follow::args::FollowArgs;
 use crate::output::Format;
 use crate::pki::PkiArgs;
@@ -22,7 +22,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Forms, verifies and rehearses IMEX domains.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "imex", version, arg_required_else_help = true, after_help = Exit::help())]
+#[command(name = "imex", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// Examine this node by numbered checks: what is wrong, by what evidence, and what to do
     ///
     /// Ends with 0 if all is well, 100 if a check fails, 101 if one warns, 102 if something could not be told. Most checks
-    /// need no root; docs/doctor.md lists them.
+    /// need no root; docs/doctor.md of the project lists them.
     Doctor(DoctorArgs),
     /// Verify the domain of the job that this runs in, by what every member says of itself
     ///
@@ -69,12 +69,11 @@ pub(crate) enum Command {
 
 /// Whose domain to wait for, and for how long.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = Exit::help())]
 pub(crate) struct WaitArgs {
     /// Configuration file of the local daemon
     #[arg(short = 'c', long, value_name = "FILE", default_value = imex_config::DEFAULT_CONFIG)]
     pub(crate) config: PathBuf,
-    /// How long to wait, for instance 500ms, 60s, 2m
+    /// How long to wait, for instance 500ms, 60s, 2m; without a unit it is seconds
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = timeout)]
     pub(crate) timeout: Duration,
     /// Demand that the domain has this many nodes
@@ -87,7 +86,7 @@ pub(crate) struct WaitArgs {
 
 /// A lab in the foreground, or what is to be done to one in the background.
 #[derive(Clone, Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = Exit::help())]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct LabArgs {
     #[command(subcommand)]
     pub(crate) command: Option<LabCommand>,
@@ -127,8 +126,8 @@ pub(crate) enum LabCommand {
 /// What a lab is made of.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RackArgs {
-    /// How many nodes
-    #[arg(long, value_name = "N", default_value_t = 18)]
+    /// How many nodes, up to 1000
+    #[arg(long, value_name = "N", default_value = "18", value_parser = whole)]
     pub(crate) nodes: usize,
     /// TCP port of every node
     #[arg(long, value_name = "PORT", default_value_t = 50_000, value_parser = clap::value_parser!(u16).range(1..))]
@@ -214,10 +213,21 @@ impl ValueEnum for SignalArg {
 
 /// The command line's definition, for man pages and completions.
 pub fn command() -> clap::Command {
-    Cli::command()
+    crate::exit::documented(Cli::command())
 }
 
 impl Cli {
+    /// Reads a command line.
+    ///
+    /// # Errors
+    ///
+    /// What to print instead: help, the version, or what is wrong.
+    pub(crate) fn read(line: Vec<OsString>) -> Result<Self, clap::Error> {
+        let mut command = command();
+        let matches = command.try_get_matches_from_mut(line)?;
+        Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+
     /// How the answer is to be shown.
     pub(crate) fn format(&self) -> Format {
         let json = match &self.command {
@@ -262,6 +272,11 @@ pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
         return Err("must be more than zero and at most 30 days".to_owned());
     }
     Ok(time)
+}
+
+/// A number of nodes; which are too many the lab says.
+fn whole(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "it must be a whole number, 1 or more".to_owned())
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

@@ -1,14 +1,18 @@
 //! The exit codes: what a script may rely on.
 
+mod by_command;
+
 use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
+
+pub(crate) use by_command::documented;
 
 /// How a command ended. The numbers never change; new ones may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "u8", from = "u8")]
 pub enum Exit {
-    /// It did what it was asked; for `wait` and `lab`: the domain is UP.
+    /// It did what it was asked; for `wait`, `lab` and `lab up`: the domain is UP.
     Done,
     /// It failed in a way that has no number of its own.
     Failed,
@@ -159,7 +163,7 @@ pub enum Exit {
 impl Exit {
     /// All of them with their meaning, in order.
     pub const TABLE: &[(Exit, &str)] = &[
-        (Exit::Done, "done; for wait and lab: the domain is UP"),
+        (Exit::Done, "done; for wait, lab and lab up: the domain is UP"),
         (Exit::Failed, "failed in another way"),
         (Exit::Usage, "wrong command line"),
         (Exit::Config, "configuration or node map cannot be read"),
@@ -311,15 +315,6 @@ impl Exit {
             Exit::CertificateOutOfTime => 115,
             Exit::Interrupted => 130,
         }
-    }
-
-    /// The table as the help and the man page show it.
-    pub fn help() -> String {
-        let mut text = String::from("Exit codes:");
-        for (exit, meaning) in Exit::TABLE {
-            text.push_str(&format!("\n  {:>3}  {meaning}", exit.code()));
-        }
-        text
     }
 }
 

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 
 use crate::cli::{Cli, Command};
@@ -28,7 +27,7 @@ pub fn main(line: Vec<OsString>) -> ExitCode {
 }
 
 fn imex(line: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
-    let cli = match Cli::try_parse_from(line) {
+    let cli = match Cli::read(line) {
         Ok(cli) => cli,
         Err(answer) => return help_or_misuse(&answer, out, err),
     };

@@ -37,12 +37,12 @@ complete -c imex -n "__fish_imex_needs_command" -f -a "doctor" -d 'Examine this 
 complete -c imex -n "__fish_imex_needs_command" -f -a "validate" -d 'Verify the domain of the job that this runs in, by what every member says of itself'
 complete -c imex -n "__fish_imex_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand wait" -s c -l config -d 'Configuration file of the local daemon' -r -F
-complete -c imex -n "__fish_imex_using_subcommand wait" -l timeout -d 'How long to wait, for instance 500ms, 60s, 2m' -r
+complete -c imex -n "__fish_imex_using_subcommand wait" -l timeout -d 'How long to wait, for instance 500ms, 60s, 2m; without a unit it is seconds' -r
 complete -c imex -n "__fish_imex_using_subcommand wait" -l members -d 'Demand that the domain has this many nodes' -r
 complete -c imex -n "__fish_imex_using_subcommand wait" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand wait" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand lab; and not __fish_seen_subcommand_from up own status kill start down help" -l dir -d 'Directory for the nodes\' files; temporary if not given' -r -F
-complete -c imex -n "__fish_imex_using_subcommand lab; and not __fish_seen_subcommand_from up own status kill start down help" -l nodes -d 'How many nodes' -r
+complete -c imex -n "__fish_imex_using_subcommand lab; and not __fish_seen_subcommand_from up own status kill start down help" -l nodes -d 'How many nodes, up to 1000' -r
 complete -c imex -n "__fish_imex_using_subcommand lab; and not __fish_seen_subcommand_from up own status kill start down help" -l port -d 'TCP port of every node' -r
 complete -c imex -n "__fish_imex_using_subcommand lab; and not __fish_seen_subcommand_from up own status kill start down help" -l imexd -d 'Another daemon to run instead of the one in this program' -r -F
 complete -c imex -n "__fish_imex_using_subcommand lab; and not __fish_seen_subcommand_from up own status kill start down help" -l timeout -d 'How long the domain may take to be UP, for instance 500ms, 60s, 2m' -r
@@ -59,7 +59,7 @@ complete -c imex -n "__fish_imex_using_subcommand lab; and not __fish_seen_subco
 complete -c imex -n "__fish_imex_using_subcommand lab; and not __fish_seen_subcommand_from up own status kill start down help" -f -a "down" -d 'End all nodes and the lab; its files stay'
 complete -c imex -n "__fish_imex_using_subcommand lab; and not __fish_seen_subcommand_from up own status kill start down help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from up" -l dir -d 'The lab\'s directory' -r -F
-complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from up" -l nodes -d 'How many nodes' -r
+complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from up" -l nodes -d 'How many nodes, up to 1000' -r
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from up" -l port -d 'TCP port of every node' -r
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from up" -l imexd -d 'Another daemon to run instead of the one in this program' -r -F
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from up" -l timeout -d 'How long the domain may take to be UP, for instance 500ms, 60s, 2m' -r
@@ -67,7 +67,7 @@ complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcomman
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from up" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from up" -s h -l help -d 'Print help'
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from own" -l dir -d 'The lab\'s directory' -r -F
-complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from own" -l nodes -d 'How many nodes' -r
+complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from own" -l nodes -d 'How many nodes, up to 1000' -r
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from own" -l port -d 'TCP port of every node' -r
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from own" -l imexd -d 'Another daemon to run instead of the one in this program' -r -F
 complete -c imex -n "__fish_imex_using_subcommand lab; and __fish_seen_subcommand_from own" -l timeout -d 'How long the domain may take to be UP, for instance 500ms, 60s, 2m' -r
@@ -203,14 +203,18 @@ complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subc
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l nvidia-smi -d 'Read the text of nvidia-smi -q, or CSV with fabric columns, instead of asking; - for standard input' -r -F
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l node -d 'The name that Slurm knows the node by; its host name up to the first dot if not given' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l timeout -d 'How long an answer may take, for instance 500ms, 60s, 2m' -r
-complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l path -d 'Where nvidia-smi is looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l path -d 'Where other programs are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l environment-path -d 'What PATH says' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -l pieces -d 'Print it in short lines with checks, which srun does not mix with those of other nodes'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from identify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -l srun -d 'Run identify on these nodes with srun' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -l timeout -d 'How long srun may take, for instance 500ms, 60s, 2m' -r
-complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -l path -d 'Where srun is looked for: folders with colons between' -r
-complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -l path -d 'Where other programs are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -l environment-path -d 'What PATH says' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from collect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l to -d 'The file that the controller reads' -r -F
-complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l path -d 'Where scontrol is looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l path -d 'Where other programs are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l environment-path -d 'What PATH says' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l ask -d 'How long one question to the controller may take, for instance 500ms, 10s' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l load -d 'How long the controller may take to hold a topology that it was told to load' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from apply" -l dry-run -d 'Show what would change, and change nothing'
@@ -228,7 +232,8 @@ short\t'The first digits of the UUID and the clique id'"
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l sizes -d 'Block sizes, the base first, for instance 18,36; inferred if not given' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l flat -d 'Add a flat topology of this name for partitions with nodes outside of blocks' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l slurm-version -d 'The Slurm that reads the file; before 25.05 it is a topology.conf' -r
-complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l path -d 'Where scontrol is looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l path -d 'Where other programs are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l environment-path -d 'What PATH says' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l ask -d 'How long one question to the controller may take, for instance 500ms, 10s' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l load -d 'How long the controller may take to hold a topology that it was told to load' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from verify" -l json -d 'Print JSON'
@@ -251,7 +256,8 @@ complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subc
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l max-loss -d 'The share of nodes in percent that may be lost at once without a second poll' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l verify -d 'How often the controller is asked if it still holds the file' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l metrics -d 'Write metrics for Prometheus\' node_exporter to this file, whose name ends in .prom' -r -F
-complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l path -d 'Where scontrol is looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l path -d 'Where other programs are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l environment-path -d 'What PATH says' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l ask -d 'How long one question to the controller may take, for instance 500ms, 10s' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l load -d 'How long the controller may take to hold a topology that it was told to load' -r
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from watch" -l allow-shrink -d 'Apply losses of any size like other changes'
@@ -357,7 +363,8 @@ complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcomm
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from settings" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l slurm-version -d 'Judge for this release of Slurm; a controller tells its own' -r
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -s c -l config -d 'How domains are made: openimex.toml' -r -F
-complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l path -d 'Where scontrol is looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l path -d 'Where other programs are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l environment-path -d 'What PATH says' -r
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l ask -d 'How long one question to the controller may take, for instance 500ms, 10s' -r
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l live -d 'Ask the controller what it holds'
 complete -c imex -n "__fish_imex_using_subcommand slurm; and __fish_seen_subcommand_from check" -l no-scripts -d 'Do not look at the scripts: they are on other machines'
@@ -379,7 +386,8 @@ complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_su
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l as -d 'The user whose access to the channel counts; who runs this if not given' -r
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l ask -d 'How long each question to another program, bus or machine may take, for instance 500ms, 2s' -r
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l root -d 'Look at a machine whose files lie under this folder' -r -F
-complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l path -d 'Where programs are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l path -d 'Where other programs are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l environment-path -d 'What PATH says' -r
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l slurm-conf -d 'Where slurm.conf is; the controller is asked where there is none' -r -F
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l only -d 'Judge by these checks only, for instance D04,D21' -r
 complete -c imex -n "__fish_imex_using_subcommand doctor; and not __fish_seen_subcommand_from explain help" -l skip -d 'Judge without these checks, for instance D40,D41, which are the same on every node' -r
@@ -401,11 +409,12 @@ complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l bandwidth-timeout -d 'How long nvbandwidth may take' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l min-bandwidth -d 'Fail if any pair of GPUs has less than this, in GB/s' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l gpus-per-node -d 'How many GPUs a node has: so many ranks of nvbandwidth are started on each' -r
-complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l path -d 'Where srun and nvbandwidth are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l path -d 'Where other programs are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l environment-path -d 'What PATH says' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l job -d 'A running job of yours, looked at from outside of it; inside it is the job\'s own' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l nodelist -d 'The job\'s nodes; Slurm is asked if they are not given' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l step -d 'The step that this runs in, if it is not the job\'s script' -r
-complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l script -d 'Print a batch script that validates, for sbatch, and do nothing else'
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l script -d 'Print a batch script that validates with the other options given, for sbatch, and do nothing else'
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l bandwidth -d 'Also measure the bandwidth between all GPUs with nvbandwidth, if it is found'
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -414,9 +423,11 @@ complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_
 complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -s c -l config -d 'How domains are made: openimex.toml' -r -F
 complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l node -d 'This node\'s name in Slurm' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l ask -d 'How long one question may take' -r
-complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l path -d 'Where programs are looked for' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l path -d 'Where other programs are looked for: folders with colons between' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l environment-path -d 'What PATH says' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l root -d 'Look at a machine whose files lie under this folder' -r -F
-complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -s h -l help -d 'Print help'
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l pieces -d 'Tell it in short lines with checks, which srun does not mix with those of other nodes'
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from help" -f -a "member" -d 'Tell what this member knows, as one line of JSON: what validate starts on every node'
 complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand help; and not __fish_seen_subcommand_from wait lab follow channel topology pki slurm doctor validate help" -f -a "wait" -d 'Wait until the domain is UP, and tell who is missing if it does not come'

@@ -7,11 +7,8 @@ use imex_config::operator::DEFAULT_OPERATOR;
 use imex_host::channel::{ChannelSet, limit};
 use imex_host::devices;
 
-use crate::exit::Exit;
-
 /// What to do with channels.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = Exit::help())]
 pub(crate) struct ChannelArgs {
     #[command(subcommand)]
     pub(crate) command: ChannelCommand,

@@ -61,7 +61,9 @@ pub(super) fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     } else {
         list.write(out)?
     }
-    Ok(Exit::Done)
+    // A machine without the driver has none, and that is an answer; one whose kernel cannot be asked has given none.
+    let unread = place.major.err().map(|failure| failure.exit()).filter(|exit| *exit == Exit::Failed);
+    Ok(unread.unwrap_or(Exit::Done))
 }
 
 /// A channel may be a user's: whose it is, is no fault here.

@@ -1,6 +1,5 @@
 //! The command line of `imex doctor`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,11 +8,11 @@ use imex_config::operator::DEFAULT_OPERATOR;
 
 use super::checks::{self, Check};
 use crate::cli::timeout;
-use crate::exit::Exit;
+use crate::search::SearchPath;
 
 /// What to look at.
 #[derive(Clone, Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = Exit::help())]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct DoctorArgs {
     #[command(subcommand)]
     pub(crate) command: Option<DoctorCommand>,
@@ -51,9 +50,8 @@ pub(crate) struct LookArgs {
     /// Look at a machine whose files lie under this folder
     #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
     pub(crate) root: PathBuf,
-    /// Where programs are looked for: folders with colons between
-    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
-    pub(crate) path: OsString,
+    #[command(flatten)]
+    pub(crate) path: SearchPath,
     /// Where slurm.conf is; the controller is asked where there is none
     #[arg(long, value_name = "FILE", env = "SLURM_CONF", hide_env = true, default_value = crate::slurm::args::SLURM_CONF)]
     pub(crate) slurm_conf: PathBuf,
@@ -65,7 +63,6 @@ pub(crate) enum DoctorCommand {
     ///
     /// It separates what is not supported on this machine from a channel that is missing, and says what to check next.
     /// Without a code it lists all.
-    #[command(after_help = Exit::help())]
     Explain(ExplainArgs),
 }
 

@@ -122,7 +122,7 @@ pub(crate) const ALL: &[Code] = &[
                 what: "not supported here: the machine has no multi-node NVLink (HGX and PCIe boards), and the program asks for \
                        fabric handles all the same",
                 told_by: "D02 says that the driver has no channels, or D06 that the GPUs are in no fabric",
-                next: "have the program ask for POSIX file handles, or look at attribute 128 first; no channel will help",
+                next: "have the program ask for POSIX file handles, or ask CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED (128) first; no channel will help",
             },
             Cause {
                 what: "exporter and importer use different channels",
@@ -138,7 +138,7 @@ pub(crate) const ALL: &[Code] = &[
         causes: &[
             Cause {
                 what: "not supported here: the GPUs, the driver or the platform know no fabric handles",
-                told_by: "D06 says unsupported or an all-zero cluster, and attribute 128 is 0",
+                told_by: "D06 says unsupported or an all-zero cluster, and CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED (128) is 0",
                 next: "nothing to repair: use POSIX file handles within the node, the network between nodes",
             },
             Cause {

@@ -164,8 +164,10 @@ pub(crate) struct Config {
     pub(crate) port: Option<u16>,
     /// The port for commands, if there is one.
     pub(crate) command_port: Option<u16>,
-    /// What is wrong, by severity and text.
+    /// What is wrong with it, by severity and text.
     pub(crate) problems: Vec<(Severity, String)>,
+    /// What is wrong with the node map, likewise.
+    pub(crate) map_problems: Vec<(Severity, String)>,
     /// If it could be judged at all.
     pub(crate) judged: Told<()>,
     /// What is wrong with the certificates, or soon will be; `None` if links are not secured by TLS.

@@ -41,7 +41,7 @@ pub(super) async fn gather(look: &LookArgs) -> Facts {
     let service = service::service(look, &operator).await;
     let config = service::config(look, &operator);
     let domain = service::domain(look, &operator, config.own).await;
-    let admission = service::admission(look, &operator, &domain);
+    let admission = admission(look, &operator, &domain);
     let network = network::network(look, &config, domain.known());
     let slurm = slurm::slurm(look, &operator, &node);
     Facts {
@@ -72,6 +72,9 @@ pub(crate) async fn own_domain(look: &LookArgs, operator: &Operator) -> Told<sup
     let own = service::config(look, operator).own;
     service::domain(look, operator, own).await
 }
+
+/// If it is permissions that keep the local daemon from answering.
+pub(crate) use service::admission;
 
 /// What the names of the node map stand for.
 pub(crate) fn names_of_map(look: &LookArgs, operator: &Operator) -> Vec<super::facts::Name> {

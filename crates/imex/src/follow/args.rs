@@ -9,11 +9,9 @@ use clap::Args;
 use imex_host::systemd::{NotAService, ServiceName};
 
 use crate::cli::timeout;
-use crate::exit::Exit;
 use crate::topology::{ScopeArg, SourceArgs};
 
 #[derive(Clone, Debug, Args)]
-#[command(after_help = Exit::help())]
 pub(crate) struct FollowArgs {
     #[command(flatten)]
     pub(crate) sources: SourceArgs,

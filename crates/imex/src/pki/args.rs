@@ -5,8 +5,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::exit::Exit;
-
 /// Where the authority is kept unless told otherwise.
 const DIR: &str = "/etc/openimex/pki";
 
@@ -28,16 +26,13 @@ pub(crate) enum PkiCommand {
     /// Make an authority: a key and a certificate that the nodes trust
     ///
     /// Whoever has its key can be any node. Keep the directory on one machine, for root alone.
-    #[command(after_help = Exit::help())]
     Init(InitArgs),
     /// Issue certificates for the nodes of a map, or for one node
     ///
     /// Each node gets a directory with its server and its client key, their certificates, and the authority's. The lines
     /// for config.cfg are printed. A daemon that runs takes new files into use when it gets SIGUSR1, and tells the others.
-    #[command(after_help = Exit::help())]
     Issue(IssueArgs),
     /// Tell what is in certificates, and whether they count
-    #[command(after_help = Exit::help())]
     Show(ShowArgs),
 }
 

@@ -63,6 +63,10 @@ struct Made<'a> {
     not_after: Timestamp,
 }
 
+/// About an authority that is there already.
+const REPLACING: &str =
+    "--force replaces it; what was issued with an authority's old key then counts no more";
+
 /// `imex pki init`.
 pub(super) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     let (key, certificate) = make(args).map_err(|error| failed(&error))?;
@@ -72,7 +76,7 @@ pub(super) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
         Draft { path: key_path.clone(), secrecy: Secrecy::Secret, text: key },
         Draft { path: path.clone(), secrecy: Secrecy::Public, text: certificate },
     ];
-    files::write(&drafts, Existing::from_force(args.common.force))?;
+    files::write(&drafts, Existing::from_force(args.common.force, REPLACING))?;
     let made = Made { authority: &path, key: &key_path, subject: &facts.subject, not_after: facts.not_after };
     match crate::cli::format(args.common.json) {
         Format::Json => output::json(&made, out)?,

@@ -28,13 +28,17 @@ pub(super) enum Secrecy {
 /// Whether files that are there are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Existing {
-    Kept,
+    /// They are a failure.
+    Kept {
+        /// What to do about it.
+        hint: &'static str,
+    },
     Replaced,
 }
 
 impl Existing {
-    pub(super) fn from_force(force: bool) -> Self {
-        if force { Existing::Replaced } else { Existing::Kept }
+    pub(super) fn from_force(force: bool, hint: &'static str) -> Self {
+        if force { Existing::Replaced } else { Existing::Kept { hint } }
     }
 }
 
@@ -43,11 +47,10 @@ impl Existing {
 /// Each is written in full beside its place; only when all are there do they take their places, one right after the other,
 /// so that a daemon that reads meanwhile sees the old ones or the new ones.
 pub(super) fn write(drafts: &[Draft], existing: Existing) -> Result<(), Failure> {
-    if existing == Existing::Kept {
+    if let Existing::Kept { hint } = existing {
         let there = drafts.iter().find(|draft| draft.path.symlink_metadata().is_ok());
         if let Some(draft) = there {
             let message = format!("{} is there already", draft.path.display());
-            let hint = "--force replaces it; what was issued with an authority's old key then counts no more";
             return Err(Failure::because(Exit::PkiExists, message).hint(hint));
         }
     }
@@ -146,7 +149,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let drafts = ["one", "two"].map(|name| draft(temp.path().join(name), "new"));
         fs::write(temp.path().join("two"), "old").unwrap();
-        assert!(write(&drafts, Existing::Kept).is_err());
+        assert!(write(&drafts, Existing::Kept { hint: "" }).is_err());
         assert!(!temp.path().join("one").exists());
         write(&drafts, Existing::Replaced).unwrap();
         assert_eq!(fs::read_to_string(temp.path().join("two")).unwrap(), "new");

@@ -1,4 +1,4 @@
-//! `imex pki issue`: the six files of each node, and the lines that name them.
+//! `imex pki issue`: the five files of each node, and the keys of config.cfg that name them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,15 +29,24 @@ pub(super) fn run(args: &IssueArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
         let not_after = draft(&authority, &terms, &dir, &mut drafts)?;
         issued.push(IssuedTo { node: node.entry, dir, not_after });
     }
-    files::write(&drafts, Existing::from_force(args.common.force))?;
+    files::write(&drafts, Existing::from_force(args.common.force, REPLACING))?;
     let subject = &authority.facts().subject;
-    let answer = Answer { authority: subject, issued: &issued, config: lines(&args.installed) };
+    let answer = Answer {
+        authority: subject,
+        authority_not_after: authority.facts().not_after,
+        issued: &issued,
+        config: lines(&args.installed),
+    };
     match crate::cli::format(args.common.json) {
         Format::Json => output::json(&answer, out)?,
         Format::Text => answer.write(&args.installed, out)?,
     }
     Ok(Exit::Done)
 }
+
+/// About files that are there already.
+const REPLACING: &str =
+    "--force issues anew to every node, and what they have counts until it ends; --node ENTRY issues to one";
 
 /// A node that gets certificates.
 struct Node {
@@ -48,6 +57,8 @@ struct Node {
 #[derive(Serialize)]
 struct Answer<'a> {
     authority: &'a str,
+    /// When the authority itself ends, and with it all that it issued.
+    authority_not_after: Timestamp,
     issued: &'a [IssuedTo],
     /// The lines for `config.cfg`, the same on every node.
     config: Vec<String>,
@@ -68,9 +79,20 @@ impl Answer<'_> {
         for IssuedTo { node, dir, not_after } in self.issued {
             writeln!(out, "  {node:width$}  until {not_after}, in {}", dir.display())?;
         }
+        if self.issued.iter().any(|to| to.not_after > self.authority_not_after) {
+            writeln!(
+                out,
+                "They count no longer than the authority, which ends {}.",
+                self.authority_not_after
+            )?;
+        }
         writeln!(out)?;
         writeln!(out, "Copy each node's files to {} on that node, owned by root.", installed.display())?;
-        writeln!(out, "Then add these lines to config.cfg on every node:")?;
+        writeln!(
+            out,
+            "Then set these keys in config.cfg on every node. Where it has them already, as the example does, change"
+        )?;
+        writeln!(out, "its lines, or add these to its end: of two lines of a key the last counts.")?;
         writeln!(out)?;
         self.config.iter().try_for_each(|line| writeln!(out, "{line}"))
     }

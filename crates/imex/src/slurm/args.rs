@@ -1,6 +1,5 @@
 //! The command line of `imex slurm`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use clap::{Args, Subcommand};
 use imex_config::operator::DEFAULT_OPERATOR;
 
 use crate::cli::timeout;
-use crate::exit::Exit;
+use crate::search::SearchPath;
 
 /// Where Slurm's packages have its configuration.
 pub(crate) const SLURM_CONF: &str = "/etc/slurm/slurm.conf";
@@ -29,38 +28,31 @@ pub(crate) enum SlurmCommand {
     ///
     /// It ends well only when every ordered pair of the domain's members is connected, or when there is nothing to form,
     /// or when another node is at fault. What it did is in the job's log and in a record.
-    #[command(after_help = Exit::help())]
     Prolog(ScriptArgs),
     /// Take away what the prolog made for a job: Slurm's Epilog
     ///
     /// It may run any number of times, for a job that never had a prolog, and after a reboot.
-    #[command(after_help = Exit::help())]
     Epilog(ScriptArgs),
     /// Take away what lost epilogs left behind: at boot, and as Slurm's HealthCheckProgram
     ///
     /// A domain is taken away if the machine was booted since its prolog, or if Slurm says that its job has ended.
-    #[command(after_help = Exit::help())]
     Sweep(SweepArgs),
     /// Let a task start only if its job's domain is UP, and tell it of the domain: Slurm's TaskProlog
     ///
     /// It prints `export NAME=value` lines, as Slurm wants them.
-    #[command(after_help = Exit::help())]
     TaskProlog(ScriptArgs),
     /// Print the lines that slurm.conf needs, and what each really means
     ///
     /// The time-outs follow from the budgets in openimex.toml. The scripts that the lines name are those of dist/slurm.
-    #[command(after_help = Exit::help())]
     Settings(SettingsArgs),
     /// Judge a slurm.conf, or a running controller, for jobs that need a verified domain
     ///
     /// Ends with 0 if there are notes at most, 91 if there are warnings, 90 if there are errors. docs/slurm.md has the
     /// rules.
-    #[command(after_help = Exit::help())]
     Check(CheckArgs),
     /// Tell Prometheus what the records of prologs, epilogs and sweeps come to
     ///
     /// Every figure is a gauge over the records that are kept. dist/systemd/imex-metrics.timer runs it for the node exporter.
-    #[command(after_help = Exit::help())]
     Metrics(MetricsArgs),
 }
 
@@ -132,9 +124,8 @@ pub(crate) struct CheckArgs {
     /// How domains are made: openimex.toml
     #[arg(short = 'c', long, value_name = "FILE", default_value = DEFAULT_OPERATOR)]
     pub(crate) config: PathBuf,
-    /// Where scontrol is looked for: folders with colons between
-    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
-    pub(crate) path: OsString,
+    #[command(flatten)]
+    pub(crate) path: SearchPath,
     /// How long one question to the controller may take, for instance 500ms, 10s
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = timeout)]
     pub(crate) ask: Duration,

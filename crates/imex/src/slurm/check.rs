@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::output::{self, Format, count};
 use crate::run::block_on;
+use crate::search::hint_of_scontrol;
 
 /// Where the settings come from.
 #[derive(Clone, Debug)]
@@ -119,8 +120,7 @@ fn read(source: &Source) -> Result<(Conf, String, Option<PathBuf>), Failure> {
             let asked = |words: &[&str]| {
                 let program = Program::new("scontrol").words(words).path(path).deadline(*ask);
                 block_on(async move { program.run().await })?.map_err(|error| {
-                    Failure::new(Exit::ControllerSilent, &error)
-                        .hint("does slurmctld run? `scontrol ping` tells")
+                    Failure::new(Exit::ControllerSilent, &error).hint(hint_of_scontrol(&error))
                 })
             };
             let config = asked(&["show", "config"])?.out;
@@ -158,7 +158,7 @@ impl conf::Files for Disk {
 impl CheckArgs {
     fn source(&self) -> Source {
         if self.live {
-            Source::Controller { path: self.path.clone(), ask: self.ask }
+            Source::Controller { path: self.path.folders(), ask: self.ask }
         } else if self.file == Path::new("-") {
             Source::Stdin
         } else {

@@ -45,7 +45,11 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     watchdog.know(operator.epilog_budget, &operator.files, &subject);
     let account = Account { kind: Kind::Epilog, clock, files: &operator.files, subject };
     let wrong = wrong.map(misconfigured);
-    let me = JobName::read(&environment).map_err(|error| Failure::new(Exit::JobContext, &error));
+    let me = JobName::read(&environment).map_err(|error| {
+        Failure::new(Exit::JobContext, &error).hint(
+            "by hand it needs SLURM_JOB_ID, and SLURM_JOB_SLUID where the job's lease has it: docs/prolog.md",
+        )
+    });
     let me = me.inspect_err(|failure| {
         let outcome =
             Outcome { ending: Ending::Context.word(), exit: failure.exit(), message: failure.message() };

@@ -64,7 +64,14 @@ pub(super) fn run(args: &SweepArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
         Format::Text => tell(&swept, &report.did, out)?,
     }
     match (format(args.script.json), problems.is_empty()) {
-        (Format::Text, false) => Err(Failure::because(code, problems.join("; ")).into()),
+        (Format::Text, false) => {
+            let failure = Failure::because(code, problems.join("; "));
+            Err(match nix::unistd::geteuid().is_root() {
+                true => failure,
+                false => failure.hint("run it as root: the service, its files and the leases are root's"),
+            }
+            .into())
+        }
         (Format::Text | Format::Json, _) => Ok(code),
     }
 }

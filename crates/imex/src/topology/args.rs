@@ -1,6 +1,5 @@
 //! The command line of `imex topology`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,11 +9,10 @@ use imex_topology::{BlockSizes, NodeSet, SlurmVersion};
 use super::aws::AwsArgs;
 use super::lifecycle_args::{ApplyArgs, VerifyArgs, WatchArgs};
 use super::sources::SourceArg;
-use crate::exit::Exit;
+use crate::search::SearchPath;
 
 /// What to do with topologies.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = Exit::help())]
 pub(crate) struct TopologyArgs {
     #[command(subcommand)]
     pub(crate) command: TopologyCommand,
@@ -199,6 +197,9 @@ pub(crate) struct IdentifyArgs {
     /// Read the text of nvidia-smi -q, or CSV with fabric columns, instead of asking; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["by", "library"])]
     pub(crate) nvidia_smi: Option<PathBuf>,
+    /// Print it in short lines with checks, which srun does not mix with those of other nodes
+    #[arg(long, hide = true)]
+    pub(crate) pieces: bool,
     /// The name that Slurm knows the node by; its host name up to the first dot if not given
     #[arg(long, value_name = "NAME", env = "SLURMD_NODENAME")]
     pub(crate) node: Option<String>,
@@ -207,9 +208,8 @@ pub(crate) struct IdentifyArgs {
     /// Without the persistence daemon every GPU is woken for it, which takes seconds.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::cli::timeout)]
     pub(crate) timeout: Duration,
-    /// Where nvidia-smi is looked for: folders with colons between
-    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
-    pub(crate) path: OsString,
+    #[command(flatten)]
+    pub(crate) path: SearchPath,
 }
 
 /// Whom to ask for a fabric.
@@ -234,9 +234,8 @@ pub(crate) struct CollectArgs {
     /// How long srun may take, for instance 500ms, 60s, 2m
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::cli::timeout)]
     pub(crate) timeout: Duration,
-    /// Where srun is looked for: folders with colons between
-    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
-    pub(crate) path: OsString,
+    #[command(flatten)]
+    pub(crate) path: SearchPath,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -9,6 +9,7 @@ use super::args::CollectArgs;
 use super::sources::lines;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
+use crate::pieces::{self, Gathered};
 use crate::run::block_on;
 
 /// Runs the command.
@@ -25,7 +26,9 @@ pub(crate) fn run(args: &CollectArgs, out: &mut dyn Write) -> Result<Exit, Stop>
         }
     };
     let mut reports: BTreeMap<String, NodeReport> = BTreeMap::new();
-    for line in texts.iter().flat_map(|text| text.lines()) {
+    let gathered: Vec<Gathered<'_>> = texts.iter().map(|text| pieces::gather(text)).collect();
+    let whole = gathered.iter().flat_map(|gathered| gathered.whole.values().map(String::as_str));
+    for line in whole.chain(gathered.iter().flat_map(|gathered| gathered.others.iter().copied())) {
         let line = line.find('{').map_or("", |start| &line[start..]);
         if line.is_empty() {
             continue;
@@ -47,7 +50,12 @@ pub(crate) fn run(args: &CollectArgs, out: &mut dyn Write) -> Result<Exit, Stop>
     if silent.is_empty() {
         return Ok(Exit::Done);
     }
-    let what = format!("no report came from {}", imex_host::compress(silent));
+    let broken = |node: &&String| gathered.iter().any(|gathered| gathered.broken.contains(node.as_str()));
+    let (broken, silent): (Vec<&String>, Vec<&String>) = silent.iter().partition(broken);
+    let told = [("no report came from", silent), ("a report came, but not whole, from", broken)];
+    let told = told.into_iter().filter(|(_, nodes)| !nodes.is_empty());
+    let told = told.map(|(what, nodes)| format!("{what} {}", imex_host::compress(nodes)));
+    let what = told.collect::<Vec<_>>().join("; ");
     Err(Failure::because(Exit::SourceUnreadable, what).into())
 }
 
@@ -56,8 +64,8 @@ async fn srun(nodes: &str, count: usize, args: &CollectArgs) -> Result<String, F
     let asked = Program::new("srun")
         .words(["--quiet", "--overlap", "--kill-on-bad-exit=0", "--ntasks-per-node=1"])
         .words([format!("--nodes={count}"), format!("--nodelist={nodes}")])
-        .words(["imex", "topology", "identify"])
-        .path(&args.path)
+        .words(["imex", "topology", "identify", "--pieces"])
+        .path(args.path.folders())
         .deadline(args.timeout);
     // What it says counts, whatever its exit code: the nodes that are silent are told by name.
     match asked.ask().await {

@@ -17,6 +17,7 @@ use super::lifecycle_args::SlurmArgs;
 use crate::clock::Stopwatch;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::search::hint_of_scontrol;
 
 /// How often a controller that was told to load is asked if it has: it takes some tens of milliseconds.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
@@ -170,7 +171,7 @@ impl Controller {
     }
 
     fn scontrol<const N: usize>(&self, words: [&str; N]) -> Program {
-        Program::new("scontrol").words(words).path(&self.args.path).deadline(self.args.ask)
+        Program::new("scontrol").words(words).path(self.args.path.folders()).deadline(self.args.ask)
     }
 }
 
@@ -193,6 +194,10 @@ pub(crate) fn summary(held: &[Held]) -> String {
 impl AskError {
     /// The failure of a command that needs the answer.
     pub(crate) fn failure(&self) -> Failure {
-        Failure::new(Exit::ControllerSilent, self).hint("does slurmctld run? `scontrol ping` tells")
+        let hint = match self {
+            AskError::Run(error) => hint_of_scontrol(error),
+            AskError::Answer { .. } => "is it Slurm's scontrol? `scontrol --version` tells",
+        };
+        Failure::new(Exit::ControllerSilent, self).hint(hint)
     }
 }

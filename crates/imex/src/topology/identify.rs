@@ -9,6 +9,7 @@ use super::files;
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
+use crate::pieces;
 use crate::run::block_on;
 
 /// Runs the command.
@@ -19,8 +20,12 @@ pub(crate) fn run(args: &IdentifyArgs, out: &mut dyn Write) -> Result<Exit, Stop
         (None, by @ (ByArg::Auto | ByArg::Nvml)) => by_library(args, by)?,
     };
     let report = NodeReport::new(node(args)?, clock::timestamp(), gpus).asked(asked);
-    serde_json::to_writer(&mut *out, &report).map_err(std::io::Error::from)?;
-    writeln!(out)?;
+    let line = serde_json::to_string(&report).map_err(std::io::Error::from)?;
+    match args.pieces {
+        true => pieces::send(&report.node, &line, out)?,
+        // As a whole: others may write into the same pipe.
+        false => out.write_all(format!("{line}\n").as_bytes())?,
+    }
     Ok(match &report.no_fabric {
         None => Exit::Done,
         Some(NoFabric::NotCompleted { .. }) => Exit::FabricPending,
@@ -61,7 +66,7 @@ fn by_library(args: &IdentifyArgs, by: ByArg) -> Result<(Vec<GpuFabric>, Asked),
 }
 
 fn by_tool(args: &IdentifyArgs) -> Result<Vec<GpuFabric>, Failure> {
-    let asked = Program::new("nvidia-smi").words(["-q"]).path(&args.path).deadline(args.timeout);
+    let asked = Program::new("nvidia-smi").words(["-q"]).path(args.path.folders()).deadline(args.timeout);
     let said = block_on(asked.run())?.map_err(|error| {
         Failure::new(Exit::SourceUnreadable, &error).hint("`--nvidia-smi FILE` reads its saved text instead")
     })?;

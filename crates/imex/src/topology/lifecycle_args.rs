@@ -1,6 +1,5 @@
 //! The command line of the commands that change what is in use.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use clap::Args;
 use super::args::{ReadingArgs, ShapeArgs, SourceArgs};
 use super::sources::SourceArg;
 use crate::cli::timeout;
+use crate::search::SearchPath;
 
 /// Where Slurm's packages have the file.
 const TOPOLOGY: &str = "/etc/slurm/topology.yaml";
@@ -16,9 +16,8 @@ const TOPOLOGY: &str = "/etc/slurm/topology.yaml";
 /// How Slurm is asked.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SlurmArgs {
-    /// Where scontrol is looked for: folders with colons between
-    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
-    pub(crate) path: OsString,
+    #[command(flatten)]
+    pub(crate) path: SearchPath,
     /// How long one question to the controller may take, for instance 500ms, 10s
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = timeout)]
     pub(crate) ask: Duration,

@@ -60,10 +60,19 @@ impl From<ScopeArg> for Scope {
 /// The failure of a node that has no map.
 pub(crate) fn failure(error: NodeMapError) -> Failure {
     let exit = match &error {
-        NodeMapError::Unknown { .. } | NodeMapError::NoAddress { .. } => Exit::Failed,
+        NodeMapError::Unknown { .. } => Exit::Usage,
+        NodeMapError::NoAddress { .. } => Exit::Failed,
         NodeMapError::NoBlock { .. } | NodeMapError::NoCluster { .. } => Exit::NoFabric,
     };
-    Failure::new(exit, &error)
+    let failure = Failure::new(exit, &error);
+    match error {
+        NodeMapError::NoCluster { .. } => {
+            failure.hint("a source that knows the block's `fabric` tells: docs/topology-sources.md")
+        }
+        NodeMapError::Unknown { .. } | NodeMapError::NoAddress { .. } | NodeMapError::NoBlock { .. } => {
+            failure
+        }
+    }
 }
 
 /// The nodes' addresses in the output of `scontrol show nodes --json`.

@@ -75,6 +75,13 @@ impl Target {
             Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
             Err(error) => return Err(cannot(path, &error)),
         };
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            let what = format!("the folder {} is not there", folder.display());
+            return Err(
+                Failure::because(Exit::Failed, what).hint("--to names the file that the controller reads")
+            );
+        }
         let path = beside(&file, "lock");
         let lock = File::options().write(true).create(true).truncate(false).open(&path);
         let lock = lock.map_err(|error| cannot(&path, &error))?;

@@ -1,22 +1,31 @@
 //! The command line of `imex validate`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use imex_config::operator::DEFAULT_OPERATOR;
 
 use crate::cli::timeout;
-use crate::exit::Exit;
+use crate::search::SearchPath;
+
+/// How long all members may take, unless told.
+const TIMEOUT: &str = "60s";
+
+/// How long nvbandwidth may take, unless told.
+const BANDWIDTH_TIMEOUT: &str = "3m";
+
+/// The GPUs of a node of a GB200 or GB300 rack.
+const GPUS: u16 = 4;
 
 /// What to validate.
 #[derive(Clone, Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = Exit::help())]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ValidateArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ValidateCommand>,
-    /// Print a batch script that validates, for sbatch, and do nothing else
+    /// Print a batch script that validates with the other options given, for sbatch, and do nothing else
     #[arg(long)]
     pub(crate) script: bool,
     /// How many nodes the script asks for; it leaves that to sbatch if not given
@@ -29,26 +38,27 @@ pub(crate) struct ValidateArgs {
     #[arg(short = 'c', long, value_name = "FILE", default_value = DEFAULT_OPERATOR)]
     pub(crate) config: PathBuf,
     /// Judge what members have told before, one JSON a line, instead of asking them; - for standard input
-    #[arg(long, value_name = "FILE")]
+    ///
+    /// Whose reports they should be is still the job's to say: SLURM_JOB_ID and SLURM_JOB_NODELIST, as inside of it.
+    #[arg(long, value_name = "FILE", conflicts_with = "script")]
     pub(crate) reports: Option<PathBuf>,
     /// How long all members together may take, for instance 30s, 2m
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = timeout)]
+    #[arg(long, value_name = "TIME", default_value = TIMEOUT, value_parser = timeout)]
     pub(crate) timeout: Duration,
     /// Also measure the bandwidth between all GPUs with nvbandwidth, if it is found
     #[arg(long)]
     pub(crate) bandwidth: bool,
     /// How long nvbandwidth may take
-    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = timeout, requires = "bandwidth")]
+    #[arg(long, value_name = "TIME", default_value = BANDWIDTH_TIMEOUT, value_parser = timeout, requires = "bandwidth")]
     pub(crate) bandwidth_timeout: Duration,
     /// Fail if any pair of GPUs has less than this, in GB/s
     #[arg(long, value_name = "GBPS", requires = "bandwidth", value_parser = gigabytes)]
     pub(crate) min_bandwidth: Option<f64>,
     /// How many GPUs a node has: so many ranks of nvbandwidth are started on each
-    #[arg(long, value_name = "N", default_value_t = 4, requires = "bandwidth", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = GPUS, requires = "bandwidth", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) gpus_per_node: u16,
-    /// Where srun and nvbandwidth are looked for: folders with colons between
-    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
-    pub(crate) path: OsString,
+    #[command(flatten)]
+    pub(crate) path: SearchPath,
     /// A running job of yours, looked at from outside of it; inside it is the job's own
     #[arg(long, value_name = "ID", env = "SLURM_JOB_ID", hide_env = true)]
     pub(crate) job: Option<String>,
@@ -78,15 +88,48 @@ pub(crate) struct MemberArgs {
     /// This node's name in Slurm
     #[arg(long, value_name = "NAME", env = "SLURMD_NODENAME", hide_env = true)]
     pub(crate) node: Option<String>,
+    /// Tell it in short lines with checks, which srun does not mix with those of other nodes
+    #[arg(long)]
+    pub(crate) pieces: bool,
     /// How long one question may take
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = timeout)]
     pub(crate) ask: Duration,
-    /// Where programs are looked for
-    #[arg(long, value_name = "PATH", env = "PATH", default_value = imex_host::program::DEFAULT_PATH, hide_env = true)]
-    pub(crate) path: OsString,
+    #[command(flatten)]
+    pub(crate) path: SearchPath,
     /// Look at a machine whose files lie under this folder
     #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
     pub(crate) root: PathBuf,
+}
+
+impl ValidateArgs {
+    /// The options, as words, that a script must give again to mean the same: those that are not their defaults.
+    pub(super) fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        let mut add = |option: &str, value: OsString| words.extend([option.into(), value]);
+        if self.config != Path::new(DEFAULT_OPERATOR) {
+            add("-c", self.config.clone().into());
+        }
+        for (option, time, usual) in [
+            ("--timeout", self.timeout, TIMEOUT),
+            ("--bandwidth-timeout", self.bandwidth_timeout, BANDWIDTH_TIMEOUT),
+        ] {
+            if Ok(time) != timeout(usual) {
+                add(option, format!("{}ms", time.as_millis()).into());
+            }
+        }
+        if self.gpus_per_node != GPUS {
+            add("--gpus-per-node", self.gpus_per_node.to_string().into());
+        }
+        if let Some(least) = self.min_bandwidth {
+            add("--min-bandwidth", least.to_string().into());
+        }
+        if let Some(path) = self.path.given() {
+            add("--path", path.to_owned());
+        }
+        let flags = [("--bandwidth", self.bandwidth), ("--json", self.json)];
+        words.extend(flags.into_iter().filter(|(_, set)| *set).map(|(flag, _)| flag.into()));
+        words
+    }
 }
 
 /// A name that can stand in a script without being anything else.

@@ -75,7 +75,8 @@ pub(super) async fn measure(args: &ValidateArgs, job: &Job) -> Bandwidth {
 }
 
 fn find(args: &ValidateArgs) -> Option<PathBuf> {
-    let folders = std::env::split_paths(&args.path).map(|folder| folder.join("nvbandwidth"));
+    let path = args.path.folders();
+    let folders = std::env::split_paths(&path).map(|folder| folder.join("nvbandwidth"));
     folders
         .chain([PathBuf::from("/usr/local/cuda/bin/nvbandwidth")])
         .find(|file: &PathBuf| Path::is_file(file))

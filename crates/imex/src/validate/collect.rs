@@ -1,6 +1,6 @@
 //! Asks every member of the job.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use super::args::ValidateArgs;
 use super::member::Report;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::pieces;
 
 /// How long Slurm may take to tell a job's nodes.
 const ASK: Duration = Duration::from_secs(10);
@@ -31,6 +32,8 @@ pub(super) struct Job {
 pub(super) struct Collected {
     /// The reports by node.
     pub(super) reports: BTreeMap<String, Report>,
+    /// The nodes whose report came, but not whole.
+    pub(super) broken: BTreeSet<String>,
     /// What srun said besides; it says why a node did not report.
     pub(super) complaint: String,
 }
@@ -56,7 +59,8 @@ pub(super) async fn whole(args: &ValidateArgs, job: Job) -> Result<Job, Failure>
         return Ok(job);
     }
     let words = ["show", "job", &job.id, "--json"];
-    let scontrol = Program::new("scontrol").words(words).path(&args.path).deadline(args.timeout.min(ASK));
+    let scontrol =
+        Program::new("scontrol").words(words).path(args.path.folders()).deadline(args.timeout.min(ASK));
     let said = scontrol.run().await;
     match said.as_ref().ok().and_then(|said| nodes_of(&said.out, &job.id)) {
         Some(nodes) => Ok(Job { nodes, id: job.id }),
@@ -84,7 +88,7 @@ fn nodes_of(text: &str, id: &str) -> Option<Vec<String>> {
 pub(super) async fn collect(args: &ValidateArgs, job: &Job) -> Result<Collected, Failure> {
     if let Some(file) = &args.reports {
         let text = crate::topology::read(file)?;
-        return Ok(Collected { reports: reports(&text), complaint: String::new() });
+        return Ok(Collected::of(&text, String::new()));
     }
     // Every node has this program at the same place, or the shared folder would not have started it here.
     let own = fs::read_link("/proc/self/exe").unwrap_or_else(|_| PathBuf::from("imex"));
@@ -107,6 +111,7 @@ pub(super) async fn collect(args: &ValidateArgs, job: &Job) -> Result<Collected,
             own.as_os_str(),
             "validate".as_ref(),
             "member".as_ref(),
+            "--pieces".as_ref(),
             "-c".as_ref(),
             args.config.as_os_str(),
         ])
@@ -115,7 +120,7 @@ pub(super) async fn collect(args: &ValidateArgs, job: &Job) -> Result<Collected,
         Failure::new(Exit::NoReport, &error)
             .hint("is srun there, and do the job's nodes answer? `sinfo -R` tells of those that do not")
     })?;
-    Ok(Collected { reports: reports(&said.out), complaint: said.err.trim().to_owned() })
+    Ok(Collected::of(&said.out, said.err.trim().to_owned()))
 }
 
 /// srun for the whole job: in a step it takes the step's nodes for the job's, unless it is told.
@@ -125,13 +130,26 @@ pub(super) fn srun(args: &ValidateArgs, job: &Job) -> Program {
         .env("SLURM_JOB_NODELIST", compress(&job.nodes))
         // Where the domain is not UP no other task starts.
         .env(imex_slurm::task_prolog::LOOKS, "1")
-        .path(&args.path)
+        .path(args.path.folders())
 }
 
-/// The reports among lines; others, such as those of a login shell, are passed over.
-pub(super) fn reports(text: &str) -> BTreeMap<String, Report> {
-    let reports = text.lines().filter_map(|line| serde_json::from_str::<Report>(line).ok());
-    reports.map(|report| (report.node.clone(), report)).collect()
+impl Collected {
+    /// The reports in a text: sent in pieces, or one a line. Other lines, such as those of a login shell, are passed over.
+    fn of(text: &str, complaint: String) -> Self {
+        let gathered = pieces::gather(text);
+        let (mut reports, mut broken) = (BTreeMap::new(), BTreeSet::new());
+        let lines = gathered.others.into_iter().filter_map(|line| serde_json::from_str::<Report>(line).ok());
+        reports.extend(lines.map(|report| (report.node.clone(), report)));
+        broken.extend(gathered.broken.into_iter().map(str::to_owned));
+        for (node, text) in gathered.whole {
+            match serde_json::from_str::<Report>(&text) {
+                Ok(report) => drop(reports.insert(report.node.clone(), report)),
+                // Whole, and none of this version.
+                Err(_) => drop(broken.insert(node.to_owned())),
+            }
+        }
+        Collected { reports, broken, complaint }
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `imex validate member`: what one member knows, as one line of JSON.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use imex_config::operator::{self, Channels as Use, Operator};
 use imex_host::channel::{Access, Channel, Channels};
@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::args::MemberArgs;
 use crate::doctor::args::LookArgs;
-use crate::doctor::facts::Told;
-use crate::doctor::gather::{hardware, job_domain, names_of_map, node_name, own_domain};
+use crate::doctor::facts::{Admission, Told};
+use crate::doctor::gather::{admission, hardware, job_domain, names_of_map, node_name, own_domain};
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::output;
+use crate::pieces;
 use crate::run::block_on;
 use crate::table::Table;
 
@@ -27,6 +28,9 @@ pub(crate) struct Report {
     /// Why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) silent: Option<String>,
+    /// Whether that is because this user may not ask it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) denied: bool,
     /// What its prolog says of the domain, if it can be read: names of the members with their entries of the map.
     #[serde(default)]
     pub(crate) members: Vec<(String, String)>,
@@ -83,8 +87,10 @@ pub(super) fn run(args: &MemberArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     let driver = hardware::driver(&args.root, args.ask);
     let job = job_domain(&operator, args.ask);
     let job = job.known().and_then(Option::as_ref);
-    let (table, silent) = match block_on(own_domain(&look, &operator))? {
-        Told::Known(domain) => (Some(domain.table), None),
+    let domain = block_on(own_domain(&look, &operator))?;
+    let denied = admission(&look, &operator, &domain) == Admission::Denied;
+    let (table, silent) = match domain {
+        Told::Known(domain) => (Some(own_row_of(domain.table)), None),
         Told::Unknown(why) => (None, Some(why)),
     };
     let gpus = driver.gpus.known().and_then(Option::as_ref);
@@ -99,6 +105,7 @@ pub(super) fn run(args: &MemberArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
         node: args.node.clone().unwrap_or_else(node_name),
         table,
         silent,
+        denied,
         members: job.map(|job| job.members.clone()).unwrap_or_default(),
         domain_id: job.and_then(|job| job.domain_id.clone()),
         block: job.and_then(|job| job.block.clone()),
@@ -107,8 +114,18 @@ pub(super) fn run(args: &MemberArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
         names: stood_for(&look, &operator),
         channel,
     };
-    output::json_line(&report, out)?;
+    match args.pieces {
+        true => pieces::send(&report.node, &serde_json::to_string(&report).map_err(io::Error::from)?, out)?,
+        false => output::json_line(&report, out)?,
+    }
     Ok(Exit::Done)
+}
+
+/// What counts of a table here: what this node says of others' links is no proof, and with many nodes it is most of the text.
+fn own_row_of(mut table: Table) -> Table {
+    let others = table.members.iter_mut().enumerate().filter(|(index, _)| Some(*index) != table.own);
+    others.for_each(|(_, member)| member.links.clear());
+    table
 }
 
 /// What the names of the map stand for. A resolver that says nothing is told as nothing.

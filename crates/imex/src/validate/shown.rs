@@ -40,8 +40,8 @@ pub(super) struct Validated {
 impl Validated {
     /// Judges.
     pub(super) fn of(job: Job, collected: Collected, bandwidth: Option<Bandwidth>) -> Self {
-        let Collected { reports, complaint } = collected;
-        let domains = verdict::judge(&job, &reports);
+        let Collected { reports, broken, complaint } = collected;
+        let domains = verdict::judge(&job, &reports, &broken);
         let exit_code = match (verdict::exit(&domains), &bandwidth) {
             (Exit::Done, Some(bandwidth)) => bandwidth.exit(),
             (exit, _) => exit,
@@ -65,6 +65,12 @@ impl Validated {
         if self.exit_code == Exit::NoReport && !self.complaint.is_empty() {
             writeln!(out, "srun says: {}", self.complaint)?;
         }
+        if self.job.nodes.len() == 1 {
+            writeln!(
+                out,
+                "a job of one node has no link to another: `sbatch -N` says of how many it shall be"
+            )?;
+        }
         let verdict = if self.exit_code == Exit::Done { "verified" } else { "NOT verified" };
         let (nodes, domains) = (count(self.job.nodes.len(), "node"), count(self.domains.len(), "domain"));
         writeln!(out, "job {}: {verdict}: {nodes} in {domains}", self.job.id)
@@ -80,6 +86,12 @@ impl Validated {
         }
         for Wrong { exit_code: _, nodes, what } in &part.wrong {
             writeln!(out, "  {nodes}: {what}")?;
+        }
+        if part.nodes.iter().filter_map(|node| self.members.get(node)).any(|report| report.denied) {
+            writeln!(
+                out,
+                "  hint: ask as root, or let users in: OPENIMEX_CMD_SOCKET_MODE=0666 in a config.cfg that they may read"
+            )?;
         }
         Ok(())
     }

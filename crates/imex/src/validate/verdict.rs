@@ -51,11 +51,11 @@ const GRAVITY: [Exit; 8] = [
     Exit::Channel,
 ];
 
-/// Judges the whole job.
-pub(super) fn judge(job: &Job, reports: &Reports) -> Vec<Part> {
+/// Judges the whole job. The reports of `broken` came, but not whole.
+pub(super) fn judge(job: &Job, reports: &Reports, broken: &BTreeSet<String>) -> Vec<Part> {
     let mut parts = divide(job, reports);
     for part in &mut parts {
-        part.wrong = wrong(part, reports);
+        part.wrong = wrong(part, reports, broken);
     }
     let ids: Vec<BTreeSet<&str>> = parts.iter().map(|part| ids(part, reports)).collect();
     for (index, part) in parts.iter_mut().enumerate() {
@@ -92,12 +92,16 @@ fn divide(job: &Job, reports: &Reports) -> Vec<Part> {
     parts
 }
 
-fn wrong(part: &Part, reports: &Reports) -> Vec<Wrong> {
+fn wrong(part: &Part, reports: &Reports, broken: &BTreeSet<String>) -> Vec<Wrong> {
     let mut wrong = Wrongs::default();
     let names = names(part, reports);
     for node in &part.nodes {
         let Some(report) = reports.get(node) else {
-            wrong.note(Exit::NoReport, node, "gave no report");
+            let what = match broken.contains(node) {
+                true => "its report did not come whole, which says nothing of the domain: ask again",
+                false => "gave no report",
+            };
+            wrong.note(Exit::NoReport, node, what);
             continue;
         };
         own_row(node, report, &mut wrong);
@@ -132,7 +136,10 @@ pub(super) fn has_channels(part: &Part, reports: &Reports) -> bool {
 fn own_row(node: &str, report: &Report, wrong: &mut Wrongs) {
     let Some(table) = &report.table else {
         let why = report.silent.as_deref().unwrap_or("the daemon does not answer");
-        return wrong.note(Exit::NoDaemon, node, why);
+        return match report.denied {
+            true => wrong.note(Exit::NoDaemon, node, &format!("this user may not ask the daemon: {why}")),
+            false => wrong.note(Exit::NoDaemon, node, why),
+        };
     };
     let Some(row) = table.own_row() else {
         return wrong.note(Exit::JobNodes, node, "its own node map does not have it");

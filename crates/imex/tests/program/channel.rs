@@ -142,6 +142,7 @@ impl Node {
         let node = Node { dir };
         let devices =
             "Character devices:\n  1 mem\n234 nvidia-caps\n 60 nvidia-caps-imex-channels\n\nBlock devices:\n";
+        fs::write(node.file("openimex.toml"), "").unwrap();
         fs::write(node.file("devices"), devices).unwrap();
         fs::write(node.file("params"), "CreateImexChannel0: 0\nImexChannelCount: 4\n").unwrap();
         node

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
@@ -32,6 +33,12 @@ fn help_and_wrong_command_lines_of_doctor_and_validate_are_as_recorded() {
         ("validate-bad-partition", "validate --script -p a;b"),
         ("validate-nodes-without-script", "validate -N 4"),
         ("validate-script", "validate --script"),
+        (
+            "validate-script-with-all-options",
+            "validate --script --timeout 30m --bandwidth --bandwidth-timeout 1h --json -c it's.toml --gpus-per-node 8 \
+             --min-bandwidth 10 --path /opt/x",
+        ),
+        ("validate-script-with-reports", "validate --script --reports x"),
         ("validate-script-with-options", "validate --script -N 18 -p ultra --bandwidth --min-bandwidth 300"),
     ] {
         golden(&site, name, words);
@@ -135,6 +142,8 @@ fn jobs_are_validated_as_recorded() {
         // Two of three nodes report, and srun says why the third does not.
         ("some", "cat DIR/good.jsonl\necho 'srun: error: n3: task 2: Exited with exit code 2' >&2\nexit 2"),
         ("hangs", "exec sleep 60"),
+        // Each sends its report in pieces, whose lines come in any order; of n3's one is cut.
+        ("pieces", "sort DIR/pieces.txt\necho 'srun: error: n3: task 2: Killed' >&2\nexit 137"),
         ("babbles", "printf '\\377\\376{]\\n{\"node\":7}\\n'\nexit 0"),
     ] {
         let srun = srun.replace("DIR", site.dir.path().to_str().unwrap());
@@ -165,6 +174,27 @@ fn a_member_of_a_lab_tells_its_own_row() {
     assert_eq!(report["table"]["own"], 1);
     assert_eq!(report["table"]["members"][1]["links"], serde_json::json!(["CONNECTED", "CONNECTED"]));
     assert_eq!(report["channel"]["state"], "not_applicable");
+
+    // For srun it is sent in short lines, one write for each: a pipe of packets shows every write.
+    let (packets, to) = nix::unistd::pipe2(OFlag::O_DIRECT | OFlag::O_CLOEXEC).unwrap();
+    let mut member = imex(&["validate", "member", "--pieces", "--node", "n2", "-c"]);
+    assert!(member.arg(&operator).stdout(to).status().unwrap().success());
+    drop(member);
+    let (mut packets, mut lines) = (fs::File::from(packets), Vec::new());
+    loop {
+        let mut packet = vec![0; 4096];
+        let length = packets.read(&mut packet).unwrap();
+        if length == 0 {
+            break;
+        }
+        lines.push(String::from_utf8(packet[..length].to_vec()).unwrap());
+    }
+    assert!(lines.len() > 1, "{lines:?}");
+    for line in &lines {
+        let whole =
+            line.starts_with("imex-piece n2 ") && line.ends_with('\n') && line.matches('\n').count() == 1;
+        assert!(whole && line.len() <= 512, "{line:?}");
+    }
 }
 
 #[test]
@@ -367,6 +397,9 @@ impl Site {
             &(member("n1", 0, "MAP_MISMATCH", open) + &member("n2", 1, "CONNECTED", shut)),
         );
         self.write("one.jsonl", &one);
+        let cut = pieces("n3", one.trim_end()).replacen("CONNECTED", "CONNE", 1);
+        let whole = pieces("n1", one.trim_end()) + &pieces("n2", two.trim_end());
+        self.write("pieces.txt", &format!("Welcome to n1\n{whole}{cut}"));
         let none = r#"{"state":"not_applicable"}"#;
         let channelless = member("n1", 0, "CONNECTED", none) + &member("n2", 1, "CONNECTED", none);
         self.write("channelless.jsonl", &channelless);
@@ -398,6 +431,22 @@ impl Site {
         command.env("PATH", Path::new("/usr/bin"));
         command
     }
+}
+
+/// A text as a member sends it through srun: in lines with their sender, their place, the whole text's check and their own.
+fn pieces(node: &str, text: &str) -> String {
+    let parts: Vec<&[u8]> = text.as_bytes().chunks(100).collect();
+    let check = |text: &str| {
+        let sum = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, sum))
+    };
+    let line = |(index, part): (usize, &&[u8])| {
+        let part = std::str::from_utf8(part).unwrap();
+        let (place, whole) = (format!("{}/{}", index + 1, parts.len()), check(text));
+        let own = check(&format!("{node} {place} {whole} {part}"));
+        format!("imex-piece {node} {place} {whole} {own} {part}\n")
+    };
+    parts.iter().enumerate().map(line).collect()
 }
 
 fn golden(site: &Site, name: &str, words: &str) {

@@ -14,7 +14,7 @@ fn help_and_wrong_command_lines_of_slurm_are_as_recorded() {
         ("slurm-settings-help", "slurm settings --help"),
         ("slurm-check-help", "slurm check --help"),
         ("slurm-metrics-help", "slurm metrics --help"),
-        ("slurm-metrics-no-folder", "slurm metrics -c /nowhere/x --to DIR/none/x.prom"),
+        ("slurm-metrics-no-folder", "slurm metrics --to DIR/none/x.prom"),
         ("slurm-settings-pcs-and-json", "slurm settings --pcs --json"),
         ("slurm-check-file-and-live", "slurm check x --live"),
         ("slurm-check-bad-version", "slurm check x --slurm-version new"),
@@ -31,12 +31,14 @@ fn settings_are_printed_as_recorded() {
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
     write("openimex.toml", "[prolog]\nbudget = \"20500ms\"\n[channels]\nuse = \"switch\"\n");
+    write("none.toml", "");
     write("wrong.toml", "[prolog]\nbudgett = \"1s\"\n");
     for (name, words) in [
         ("slurm-settings", "slurm settings -c DIR/none.toml"),
         ("slurm-settings-newest", "slurm settings -c DIR/none.toml --slurm-version 26.05.5"),
         ("slurm-settings-switch-json", "slurm settings -c DIR/openimex.toml --json"),
         ("slurm-settings-pcs", "slurm settings -c DIR/none.toml --pcs --scripts /shared/imex"),
+        ("slurm-settings-no-config", "slurm settings -c DIR/nowhere.toml"),
         ("slurm-settings-wrong-config", "slurm settings -c DIR/wrong.toml"),
     ] {
         golden(name, words, dir.path());
@@ -97,6 +99,7 @@ struct Site {
 impl Site {
     fn new() -> Self {
         let site = Site { dir: tempfile::tempdir().unwrap() };
+        fs::write(site.dir.path().join("none.toml"), "").unwrap();
         for folder in ["ours", "mixed", "bin"] {
             fs::create_dir(site.dir.path().join(folder)).unwrap();
         }

@@ -63,7 +63,7 @@ pub(super) fn up(facts: &Facts) -> Finding {
         missing.map(|member| format!("{} is {}", member.address, member.state)).collect();
     let why = if diagnosis.is_empty() { missing.join("\n") } else { diagnosis.clone() };
     Finding::fail(
-        format!("{} of {count} members\n{why}", table.state),
+        format!("{}, with {count} members\n{why}", table.state),
         "look at the nodes that are named; `imex wait` waits for them and names them again",
     )
 }

@@ -120,14 +120,14 @@ pub(super) fn map(facts: &Facts) -> Finding {
 }
 
 pub(super) fn prologs(facts: &Facts) -> Finding {
-    runs("a prolog", &facts.job.prologs, &facts.job.boot_id)
+    runs("a prolog", &facts.job.prologs, facts)
 }
 
 pub(super) fn epilogs(facts: &Facts) -> Finding {
-    runs("an epilog or sweep", &facts.job.epilogs, &facts.job.boot_id)
+    runs("an epilog or sweep", &facts.job.epilogs, facts)
 }
 
-fn runs(kind: &str, runs: &Told<Vec<Run>>, boot: &Told<String>) -> Finding {
+fn runs(kind: &str, runs: &Told<Vec<Run>>, facts: &Facts) -> Finding {
     let runs = match runs {
         Told::Unknown(why) => return Finding::unknown(why),
         Told::Known(runs) => &runs[..runs.len().min(NEWEST)],
@@ -136,7 +136,10 @@ fn runs(kind: &str, runs: &Told<Vec<Run>>, boot: &Told<String>) -> Finding {
         return Finding::not_applicable(format!("there is no record of {kind}"));
     };
     let told: Vec<String> = runs.iter().filter(|run| run.exit_code != 0 || passed(run)).map(tell).collect();
-    let before = boot.known().zip(newest.boot_id.as_ref()).is_some_and(|(boot, of)| boot != of);
+    let record = |run: &Run| facts.operator.files.state.join("records").join(&run.file).display().to_string();
+    let newest_told =
+        runs.iter().find(|run| run.exit_code != 0 || passed(run)).map(record).unwrap_or_default();
+    let before = facts.job.boot_id.known().zip(newest.boot_id.as_ref()).is_some_and(|(boot, of)| boot != of);
     match newest.exit_code {
         0 if passed(newest) => Finding::warn(
             told.join("\n"),
@@ -148,12 +151,16 @@ fn runs(kind: &str, runs: &Told<Vec<Run>>, boot: &Told<String>) -> Finding {
         0 if told.is_empty() => Finding::ok(format!("the last {} ended well", runs.len())),
         0 => Finding::warn(
             told.join("\n"),
-            "the newest one ended well; the record names the cause of the others",
+            format!("the newest one ended well; why the last of these did not is in {newest_told}"),
         ),
         _ if before => {
-            Finding::warn(told.join("\n"), "that was before the last boot; the record names the cause")
+            let fix = format!("that was before the last boot; the cause is in {newest_told}");
+            Finding::warn(told.join("\n"), fix)
         }
-        _ => Finding::fail(told.join("\n"), "the record names the cause and the node at fault"),
+        _ => {
+            let fix = format!("the cause and the node at fault are in {newest_told}");
+            Finding::fail(told.join("\n"), fix)
+        }
     }
 }
 
@@ -162,10 +169,19 @@ fn passed(run: &Run) -> bool {
     run.ending.starts_with(PASSED)
 }
 
+/// An ending as people say it.
+fn in_words(ending: &str) -> &str {
+    match ending {
+        "passed_innocent" => "Slurm was told that all is well, because another node is at fault",
+        "passed_tie" => "Slurm was told that all is well, although it may be this node's fault",
+        other => other,
+    }
+}
+
 fn tell(Run { time, job, ending, exit_code, message, .. }: &Run) -> String {
     let job = job.map(|job| format!(" job {job}")).unwrap_or_default();
     match exit_code {
-        0 => format!("{time}{job}: {ending}: {message}"),
+        0 => format!("{time}{job}: {}: {message}", in_words(ending)),
         code => format!("{time}{job}: exit code {code}: {message}"),
     }
 }

@@ -12,14 +12,15 @@ pub(super) fn port(facts: &Facts) -> Finding {
         Told::Unknown(why) => return Finding::unknown(why),
         Told::Known(listeners) => listeners,
     };
-    let own: Vec<u32> = [&facts.service.state, &facts.service.other]
+    let of_units: Vec<u32> = [&facts.service.state, &facts.service.other]
         .into_iter()
         .filter_map(|unit| match unit.known()? {
             Unit::Found(unit) => unit.main_pid,
             Unit::Missing => None,
         })
-        .chain(facts.service.processes.iter().map(|process| process.pid))
         .collect();
+    let others = facts.service.processes.iter().map(|process| process.pid);
+    let own: Vec<u32> = of_units.iter().copied().chain(others).collect();
     let at: Vec<_> = listeners.iter().filter(|listener| listener.port == port).collect();
     if at.is_empty() {
         return if service::is_expected(facts) {
@@ -40,7 +41,15 @@ pub(super) fn port(facts: &Facts) -> Finding {
             "end that program, or set another SERVER_PORT on all nodes",
         );
     }
+    let listening = at.iter().filter_map(|listener| listener.process.as_ref());
+    let of_no_unit: Vec<String> = listening
+        .filter(|process| !of_units.contains(&process.pid))
+        .map(|process| format!("{} ({})", process.name, process.pid))
+        .collect();
     match at.iter().all(|listener| listener.process.is_some()) {
+        true if !of_no_unit.is_empty() => {
+            Finding::ok(format!("port {port} is that of {}, which no unit runs", of_no_unit.join(", ")))
+        }
         true => Finding::ok(format!("port {port} is the daemon's")),
         false if service::is_expected(facts) => {
             Finding::ok(format!("somebody listens at port {port}; root sees who"))

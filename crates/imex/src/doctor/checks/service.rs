@@ -1,6 +1,7 @@
 //! Checks of the service, its unit and its files.
 
 use imex_config::Severity;
+use imex_config::file::FileError;
 use imex_config::operator::Unusable;
 use imex_host::systemd::{ActiveState, Enablement, LoadState, ServiceFacts};
 use imex_slurm::applicable::UnitFile;
@@ -8,14 +9,21 @@ use imex_slurm::service::unit_file;
 
 use super::Finding;
 use super::hardware::has_channels;
-use crate::doctor::facts::{Facts, Told, Unit};
+use crate::doctor::facts::{Facts, Rights, Told, Unit};
 
 /// So many restarts by systemd are a service that does not hold.
 const MANY_RESTARTS: u32 = 3;
 
+/// How many daemons are listed: a lab's or a container host's can be hundreds.
+const SHOWN_DAEMONS: usize = 8;
+
 pub(super) fn policy(facts: &Facts) -> Finding {
     match &facts.operator_faults {
         None => Finding::ok("openimex.toml can be used, or is not there and everything has its default"),
+        // Root's prolog reads what this user may not.
+        Some(faults) if facts.rights == Rights::User && faults.ends_with(&FileError::Denied.to_string()) => {
+            Finding::unknown(faults)
+        }
         Some(faults) => Finding::fail(faults, "correct the file: until then prologs fail on this node"),
     }
 }
@@ -134,8 +142,11 @@ pub(super) fn one_daemon(facts: &Facts) -> Finding {
     match daemons.len() {
         0 => Finding::ok("no IMEX daemon runs"),
         1 => Finding::ok(format!("{} alone", daemons[0])),
-        _ => Finding::warn(
-            daemons.join(", "),
+        many => Finding::warn(
+            match many.saturating_sub(SHOWN_DAEMONS) {
+                0 => daemons.join(", "),
+                more => format!("{} and {more} more", daemons[..SHOWN_DAEMONS].join(", ")),
+            },
             "if these are not of containers or a lab, end those that no unit owns: one node has one session",
         ),
     }
@@ -145,22 +156,25 @@ pub(super) fn configuration(facts: &Facts) -> Finding {
     if let Told::Unknown(why) = &facts.config.judged {
         return Finding::unknown(why);
     }
-    let problems = &facts.config.problems;
-    let Some(worst) = problems.iter().map(|(severity, _)| *severity).max() else {
-        return Finding::ok(format!("{} is as it should be", facts.config.path.display()));
+    // A map that is empty between jobs is how an epilog leaves it; what else is wrong counts all the same.
+    let between_jobs = facts.config.entries.known().is_none_or(Vec::is_empty) && facts.job.alive.is_empty();
+    let of_map = if between_jobs { &[][..] } else { &facts.config.map_problems };
+    let problems = || facts.config.problems.iter().chain(of_map);
+    let Some(worst) = problems().map(|(severity, _)| *severity).max() else {
+        let path = facts.config.path.display();
+        return Finding::ok(match of_map.len() == facts.config.map_problems.len() {
+            true => format!("{path} is as it should be"),
+            false => format!("{path} is as it should be; no job is here, and the node map is empty"),
+        });
     };
-    let text = problems.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
+    let text = problems().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
     match worst {
         Severity::Note => Finding::ok(text),
         Severity::Warning => Finding::warn(text, "`imexd --check` tells the same"),
         Severity::Error if no_service(facts) => Finding::not_applicable("there is no IMEX service here"),
-        // A map that is empty between jobs is how an epilog leaves it.
-        Severity::Error
-            if facts.config.entries.known().is_none_or(Vec::is_empty) && facts.job.alive.is_empty() =>
-        {
-            Finding::ok("no job is here, and the node map is empty")
+        Severity::Error => {
+            Finding::fail(text, "correct what is named: the daemon does not start before that")
         }
-        Severity::Error => Finding::fail(text, "the daemon does not start with it: correct the line"),
     }
 }
 

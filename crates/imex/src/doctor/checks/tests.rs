@@ -107,6 +107,22 @@ const ROWS: &[(&str, Verdict, Change)] = &[
     }),
     ("D13", Verdict::Warn, |facts| facts.config.problems.push((Severity::Warning, "unknown key".into()))),
     ("D13", Verdict::Fail, |facts| facts.config.problems.push((Severity::Error, "no port".into()))),
+    ("D13", Verdict::Fail, |facts| {
+        facts.config.map_problems.push((Severity::Error, "no node".into()));
+        facts.job.alive = vec![7];
+    }),
+    // Between jobs there is no map, and that forgives nothing else.
+    ("D13", Verdict::Ok, |facts| {
+        facts.config.map_problems.push((Severity::Error, "no node".into()));
+        facts.config.entries = Told::Known(vec![]);
+        facts.job.alive.clear();
+    }),
+    ("D13", Verdict::Fail, |facts| {
+        facts.config.map_problems.push((Severity::Error, "no node".into()));
+        facts.config.problems.push((Severity::Error, "LOG_LEVEL: 99 is not 0 to 4".into()));
+        facts.config.entries = Told::Known(vec![]);
+        facts.job.alive.clear();
+    }),
     ("D13", Verdict::Unknown, |facts| facts.config.judged = Told::Unknown("no answer".into())),
     ("D14", Verdict::Fail, |facts| facts.config.own = None),
     ("D14", Verdict::Unknown, |facts| facts.config.entries = Told::Unknown("denied".into())),
@@ -264,10 +280,11 @@ fn a_disabled_unit_is_worse_where_prologs_fail_for_it() {
 }
 
 #[test]
-fn what_blames_another_node_or_was_skipped_is_shown_in_the_record_s_words() {
-    for (ending, shown) in
-        [("passed_innocent", "T job 6: passed_innocent: m"), ("skipped", "nothing to do: m")]
-    {
+fn what_blames_another_node_or_was_skipped_is_told_for_what_it_is() {
+    for (ending, shown) in [
+        ("passed_innocent", "T job 6: Slurm was told that all is well, because another node is at fault: m"),
+        ("skipped", "nothing to do: m"),
+    ] {
         let mut facts = healthy();
         prologs(&mut facts).insert(0, Run { ending: ending.into(), ..run(0) });
         assert!(jobs::prologs(&facts).evidence.contains(shown), "{ending}");
@@ -341,6 +358,7 @@ fn healthy() -> Facts {
             port: Some(50000),
             command_port: None,
             problems: vec![],
+            map_problems: vec![],
             judged: Told::Known(()),
             certificates: None,
             counters: BTreeMap::from([("AdmittedHellos".to_owned(), 2)]),

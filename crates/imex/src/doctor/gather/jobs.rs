@@ -74,7 +74,8 @@ pub(super) async fn lives(look: &LookArgs, operator: &Operator, job: &Job) -> BT
     let mut lives = BTreeMap::new();
     for (job, node) in jobs.into_iter().take(ASKED) {
         let words = ["show", "job", &job.to_string(), "--json"];
-        let program = Program::new(&operator.tools.scontrol).words(words).path(&look.path).deadline(look.ask);
+        let program =
+            Program::new(&operator.tools.scontrol).words(words).path(look.path.folders()).deadline(look.ask);
         let said = program.run().await.map(|said| said.out).map_err(|error| Unknown::because(&error));
         lives.insert(job, life(&said, job, node));
     }

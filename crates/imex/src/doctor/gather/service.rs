@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use imex_config::operator::{Operator, Provider};
 use imex_config::{
-    DEFAULT_CONFIG, Overrides, Security, ServiceFile, Settings, Severity, ThisMachine, load, load_client,
-    read_nodes, read_service,
+    DEFAULT_CONFIG, Overrides, Problem, Security, ServiceFile, Settings, Severity, ThisMachine, load,
+    load_client, read_nodes, read_service,
 };
 use imex_ctl::{View, domain_table};
 use imex_host::Program;
@@ -99,6 +99,7 @@ pub(super) fn config(look: &LookArgs, operator: &Operator) -> Config {
             port: None,
             command_port: None,
             problems: Vec::new(),
+            map_problems: Vec::new(),
             judged: Told::Unknown(why),
             certificates: None,
             counters: BTreeMap::new(),
@@ -118,13 +119,19 @@ fn files(ask: Duration, operator: &Operator) -> Config {
             .map(|file| file.entries().iter().map(|entry| entry.text.to_string()).collect::<Vec<_>>()),
     );
     let config = path.clone();
-    let judged = within(ask, "the resolver", move || load(&config, &Overrides::default(), &ThisMachine));
-    let (own, problems, judged, certificates) = match judged {
-        Told::Unknown(why) => (None, Vec::new(), Told::Unknown(why), None),
+    let denied = fs::File::open(&path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+    let judged = match denied {
+        true => Told::Unknown(format!("{}: this user may not read it, root may", path.display())),
+        false => within(ask, "the resolver", move || load(&config, &Overrides::default(), &ThisMachine)),
+    };
+    let (own, of_map, problems, judged, certificates) = match judged {
+        Told::Unknown(why) => (None, Vec::new(), Vec::new(), Told::Unknown(why), None),
         Told::Known(loaded) => {
             let own = loaded.settings.as_ref().map(|settings| settings.node.index());
-            let problems = loaded.problems.iter().map(|problem| (problem.severity, problem.to_string()));
-            (own, problems.collect(), Told::Known(()), loaded.settings.as_ref().and_then(certificates))
+            let (of_map, problems): (Vec<_>, Vec<_>) =
+                loaded.problems.iter().partition(|problem| problem.file == map);
+            let certificates = loaded.settings.as_ref().and_then(certificates);
+            (own, told(of_map), told(problems), Told::Known(()), certificates)
         }
     };
     let client = || load_client(&path, &ThisMachine).ok()?.settings.node.map(|node| node.index());
@@ -146,9 +153,24 @@ fn files(ask: Duration, operator: &Operator) -> Config {
         map,
         entries,
         problems,
+        map_problems: of_map,
         judged,
         certificates,
     }
+}
+
+/// Problems as they are told here, where another option names the file than for the daemon.
+fn told(problems: Vec<&Problem>) -> Vec<(Severity, String)> {
+    let told = problems.into_iter().map(|problem| {
+        let mut problem = problem.clone();
+        if problem.hint.as_deref().is_some_and(|hint| hint.ends_with("with -c")) {
+            let hint =
+                "copy the example config.cfg there, or name another in service.config of openimex.toml";
+            problem.hint = Some(hint.to_owned());
+        }
+        (problem.severity, problem.to_string())
+    });
+    told.collect()
 }
 
 /// What is wrong with the certificates of a daemon with these settings, or soon will be.
@@ -226,7 +248,7 @@ pub(crate) async fn domain(look: &LookArgs, operator: &Operator, own: Option<usi
                 true => program,
                 false => program.words(["-c".as_ref(), config.as_os_str()]),
             };
-            let said = match program.path(&look.path).deadline(look.ask).run().await {
+            let said = match program.path(look.path.folders()).deadline(look.ask).run().await {
                 Ok(said) => said,
                 Err(error) => return Told::Unknown(imex_config::chain(&error)),
             };
@@ -239,7 +261,7 @@ pub(crate) async fn domain(look: &LookArgs, operator: &Operator, own: Option<usi
 }
 
 /// If it is permissions that keep a daemon from answering.
-pub(super) fn admission(look: &LookArgs, operator: &Operator, domain: &Told<Domain>) -> Admission {
+pub(crate) fn admission(look: &LookArgs, operator: &Operator, domain: &Told<Domain>) -> Admission {
     let config = operator.service.config.clone();
     let denied = |error: &io::Error| error.kind() == io::ErrorKind::PermissionDenied;
     let asked = match domain {

@@ -1,11 +1,12 @@
 //! What a plan is made of: blocks, states and request, from files or from the controller.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
 use imex_topology::plan::job::{self, Job};
 use imex_topology::plan::{GroupAdvice, NodeStates, Request, Sharing, Spread, best_segment};
-use imex_topology::source::show_topology;
+use imex_topology::source::{SourceError, show_topology};
 use imex_topology::{BlockTopology, Topologies};
 use tokio::process::Command;
 
@@ -44,6 +45,7 @@ impl Asked {
             Some(down) => states.with_down(down.clone()),
             None => states,
         };
+        known(args, &blocks, &states)?;
         let job = args.job.map(|id| job(args, id)).transpose()?;
         let mut request = job.as_ref().map_or_else(|| request(args), |job| job.request.clone());
         let group =
@@ -59,6 +61,34 @@ impl Asked {
 const LIVE_NODES: &str = "scontrol show nodes --json";
 const LIVE_JOB: &str = "scontrol show job --json";
 const LIVE_TOPOLOGY: &str = "scontrol show topology";
+
+/// A node that is named on the command line and that nobody knows is a slip: left alone, it would change the answer to another
+/// question's.
+fn known(args: &PlanArgs, blocks: &BlockTopology, states: &NodeStates) -> Result<(), Failure> {
+    let placed: HashSet<&str> = blocks.blocks.iter().flat_map(|block| block.nodes.iter()).collect();
+    let options = [("--nodelist", &args.nodelist), ("--exclude", &args.exclude), ("--down", &args.down)];
+    for (option, nodes) in options {
+        let unknown = |node: &&str| !placed.contains(node) && states.knows(node) != Some(true);
+        let unknown: Vec<&str> = nodes.iter().flat_map(|nodes| nodes.iter()).filter(unknown).collect();
+        if !unknown.is_empty() {
+            let (nodes, place) = (imex_host::compress(&unknown), whose(args));
+            let what = format!("{option}: there is no node {nodes} in {place}");
+            return Err(Failure::because(Exit::Usage, what));
+        }
+    }
+    Ok(())
+}
+
+/// Who tells which nodes there are.
+fn whose(args: &PlanArgs) -> String {
+    let files = args.topology.iter().chain(&args.nodes_json);
+    let files: Vec<String> = files.map(|path| path.display().to_string()).collect();
+    match (files.is_empty(), args.live || (args.topology.is_none() && args.nodes_json.is_none())) {
+        (true, _) => "what the controller holds".to_owned(),
+        (false, true) => format!("{}, nor in what the controller holds", files.join(" and ")),
+        (false, false) => files.join(" or "),
+    }
+}
 
 fn request(args: &PlanArgs) -> Request {
     Request {
@@ -87,7 +117,15 @@ fn job(args: &PlanArgs, id: u64) -> Result<Job, Failure> {
             (scontrol(&["show", "job", &number, "--json"], args.timeout)?, Path::new(LIVE_JOB))
         }
     };
-    job::parse(&text, id, sharing(args), spread(args)).map_err(|error| files::unreadable(from, &error))
+    job::parse(&text, id, sharing(args), spread(args)).map_err(|error| match error {
+        SourceError::Nothing => {
+            let from = from.display();
+            Failure::because(Exit::SourceUnreadable, format!("there is no job {id} in {from}"))
+        }
+        error @ (SourceError::Json { .. } | SourceError::Line { .. } | SourceError::Refused { .. }) => {
+            files::unreadable(from, &error)
+        }
+    })
 }
 
 fn states(text: &str, from: &Path) -> Result<NodeStates, Failure> {

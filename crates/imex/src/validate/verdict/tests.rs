@@ -13,7 +13,7 @@ fn a_job_of_one_domain_and_one_of_two_partitions_are_verified() {
         report.fabric = Some(if node == "n3" { "rack2" } else { "rack1" }.into());
     }
     let job = job(&["n1", "n2", "n3"]);
-    let parts = judge(&job, &two);
+    let parts = judge(&job, &two, &BTreeSet::new());
     assert_eq!(parts.iter().map(|part| part.nodes.len()).collect::<Vec<_>>(), [2, 1]);
     assert_eq!(exit(&parts), Exit::Done);
 }
@@ -26,6 +26,11 @@ fn each_fault_has_its_words_and_its_code() {
         (Exit::NoDaemon, "n2: no socket", |reports| {
             of(reports, "n2").table = None;
             of(reports, "n2").silent = Some("no socket".into());
+        }),
+        (Exit::NoDaemon, "n2: this user may not ask the daemon: no socket", |reports| {
+            of(reports, "n2").table = None;
+            of(reports, "n2").silent = Some("no socket".into());
+            of(reports, "n2").denied = true;
         }),
         (Exit::JobNodes, "n2: its own node map does not have it", |reports| table(reports, "n2").own = None),
         (Exit::NotReady, "n2: is WAITING_FOR_PEERS", |reports| {
@@ -72,11 +77,21 @@ fn each_fault_has_its_words_and_its_code() {
     for (code, words, change) in rows {
         let mut reports = domain(&["n1", "n2", "n3"]);
         change(&mut reports);
-        let parts = judge(&job(&["n1", "n2", "n3"]), &reports);
+        let parts = judge(&job(&["n1", "n2", "n3"]), &reports, &BTreeSet::new());
         assert_eq!(exit(&parts), *code, "{parts:?}");
         let told = told(&job(&["n1", "n2", "n3"]), &reports);
         assert!(told.iter().any(|line| line == words), "{words} is not among {told:?}");
     }
+}
+
+#[test]
+fn a_report_that_came_broken_is_not_taken_for_silence() {
+    let mut reports = domain(&["n1", "n2"]);
+    reports.remove("n2");
+    let parts = judge(&job(&["n1", "n2"]), &reports, &BTreeSet::from(["n2".to_owned()]));
+    assert_eq!(exit(&parts), Exit::NoReport);
+    let what = "its report did not come whole, which says nothing of the domain: ask again";
+    assert_eq!(parts[0].wrong.iter().map(|wrong| wrong.what.as_str()).collect::<Vec<_>>(), [what]);
 }
 
 #[test]
@@ -103,7 +118,7 @@ fn a_domain_over_two_partitions_is_none() {
     let mut reports = domain(&["n1", "n2"]);
     of(&mut reports, "n1").fabric = Some("rack1".into());
     of(&mut reports, "n2").fabric = Some("rack2".into());
-    let parts = judge(&job(&["n1", "n2"]), &reports);
+    let parts = judge(&job(&["n1", "n2"]), &reports, &BTreeSet::new());
     assert_eq!(exit(&parts), Exit::JobNodes);
     assert_eq!(parts.len(), 2);
     assert!(parts[0].wrong[0].what.contains("a-n2"), "{parts:?}");
@@ -117,14 +132,14 @@ fn without_fabrics_the_blocks_of_the_prologs_divide() {
         report.block = Some(if node < &"n3".to_owned() { "b1" } else { "b2" }.into());
         report.domain_id = Some("same".into());
     }
-    let parts = judge(&job(&["n1", "n2", "n3", "n4"]), &reports);
+    let parts = judge(&job(&["n1", "n2", "n3", "n4"]), &reports, &BTreeSet::new());
     assert_eq!(parts.len(), 2);
     // Two domains that call themselves the same would take each other's notices for their own.
     assert_eq!(exit(&parts), Exit::JobNodes);
 }
 
 fn told(job: &Job, reports: &Reports) -> Vec<String> {
-    let parts = judge(job, reports);
+    let parts = judge(job, reports, &BTreeSet::new());
     parts
         .iter()
         .flat_map(|part| &part.wrong)
@@ -150,6 +165,7 @@ fn domain(nodes: &[&str]) -> Reports {
             node: (*node).to_owned(),
             table: Some(Table { own: Some(own), state: "UP".into(), members }),
             silent: None,
+            denied: false,
             members: vec![],
             domain_id: Some("c.7.0".into()),
             block: None,
