@@ -12,8 +12,8 @@ use crate::error::AuthError;
 /// its queue of connections is full, TCP asks it again after a second. The call itself goes on, and its ticket is kept.
 pub const CALL_DEADLINE: Duration = Duration::from_millis(1500);
 
-/// How long an authentication waits for its turn: with the call itself, less than the 4.5 s that it has in all, so that
-/// what failed has a name.
+/// How long an authentication waits for its turn in one lane. Several one after the other may add up to more than the core
+/// gives an authentication: then that deadline comes first, and what failed is told as that.
 const TURN_DEADLINE: Duration = Duration::from_secs(2);
 
 /// After how long a call is late. Others need not wait until a KDC, or a name server, that is slow or silent has answered

@@ -8,6 +8,11 @@ use imex_core::Moment;
 /// their rows; only one that has fallen silent takes so long, and then the whole may take a third of a second more.
 pub const RESERVE: Duration = Duration::from_secs(1);
 
+/// What a script may take beyond its budget at worst: the last look with a silent member (0.3 s), the service that is stopped
+/// after a verdict (0.8 s), the state and the record. Whoever ends a script from outside, its own watchdog or Slurm, waits so
+/// much longer: a verdict that comes late is better than none.
+pub const BEYOND: Duration = Duration::from_secs(2);
+
 /// A deadline, and what is left until it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {

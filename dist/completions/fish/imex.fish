@@ -413,6 +413,8 @@ complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l environment-path -d 'What PATH says' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l job -d 'A running job of yours, looked at from outside of it; inside it is the job\'s own' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l nodelist -d 'The job\'s nodes; Slurm is asked if they are not given' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l own-job -d 'The job that this runs in, if it runs in one' -r
+complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l own-nodes -d 'The nodes of that job' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l step -d 'The step that this runs in, if it is not the job\'s script' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l script -d 'Print a batch script that validates with the other options given, for sbatch, and do nothing else'
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -l bandwidth -d 'Also measure the bandwidth between all GPUs with nvbandwidth, if it is found'

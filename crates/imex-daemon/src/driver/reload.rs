@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use imex_config::Severity;
-use imex_core::{Input, Moment, NodeId};
+use imex_core::{AuthFailure, Input, Moment, NodeId};
 use imex_tls::Finding;
 
 use super::Driver;
@@ -112,8 +112,12 @@ impl Reload {
     fn ask_service(&mut self, outlet: Outlet) {
         self.reading = Reading::UnderWay;
         let fence = self.fence.clone();
+        let asking = tokio::spawn(async move { fence.reload().await });
         tokio::spawn(async move {
-            let asked = fence.reload().await;
+            // A task that panicked has got nothing; the next signal is served all the same.
+            let asked = asking.await.unwrap_or_else(|error| {
+                Err(AuthError { failure: AuthFailure::Unanswered, detail: Some(error.to_string()) })
+            });
             outlet.put(PeerEvent::ServiceAsked(asked)).await;
         });
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::conf::Conf;
 use super::{Finding, Rule, Subject, rules};
+use crate::budget::BEYOND;
 
 /// What Slurm shows for a time-out that is not set.
 const UNSET: &str = "65534";
@@ -13,9 +14,6 @@ const SLURMS_OWN: Duration = Duration::from_secs(10);
 
 /// Slurm's `ReturnToService` where none is set.
 const RETURN_TO_SERVICE: &str = "0";
-
-/// What our scripts may take beyond their budget at worst: writing the record, and the end of a service that must be killed.
-const BEYOND: Duration = Duration::from_secs(2);
 
 /// What a script should have beyond its budget on a busy machine.
 const ROOM: Duration = Duration::from_secs(10);

@@ -188,8 +188,10 @@ where
     /// it UP, while the tasks of this node are refused.
     async fn give_up(&mut self) {
         let patience = Patience { asked: GIVE_UP, killed: GIVE_UP };
-        if let Err(error) = self.site.manager.stop(patience).await {
-            self.say(Level::Warn, &imex_config::chain(&error));
+        match timeout(2 * GIVE_UP, self.site.manager.stop(patience)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => self.say(Level::Warn, &imex_config::chain(&error)),
+            Err(_) => self.say(Level::Warn, "the service did not stop in the time that is left"),
         }
     }
 

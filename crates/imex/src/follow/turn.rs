@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use imex_config::{ThisMachine, load_client};
+use imex_config::file::FileError;
+use imex_config::{ClientError, NodeMapUnreadable, ThisMachine, load_client};
 use imex_core::{DomainState, NodeMap};
 use imex_host::lease::LeaseError;
 use imex_lab::watch_until;
@@ -10,7 +11,7 @@ use imex_topology::follow::{Lease, Moved, Step, Waiting};
 
 use super::members::Wanted;
 use super::service::Restart;
-use super::{Event, Follow, Told, members};
+use super::{Event, Follow, Told, members, no_map};
 use crate::clock::Stopwatch;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
@@ -72,8 +73,22 @@ impl Follow<'_> {
         if !self.follower.is_settled() {
             return Ok(());
         }
-        let found = load_client(&self.args.config, &ThisMachine).map(|client| client.settings.map);
-        self.follower.found(found.ok());
+        match load_client(&self.args.config, &ThisMachine) {
+            Ok(client) if client.settings.nodes_path == self.map => {
+                self.follower.found(Some(client.settings.map));
+            }
+            // Gone, or no map any more. What merely cannot be read now says nothing of the map.
+            Err(ClientError::NodeMap {
+                path,
+                source: NodeMapUnreadable::File(FileError::Missing) | NodeMapUnreadable::Faults { .. },
+            }) if path == self.map => self.follower.found(None),
+            Ok(client) => {
+                let (read, kept) = (client.settings.nodes_path.display(), self.map.display());
+                let what = format!("the service reads {read} now, not {kept}");
+                return self.keep(Failure::because(Exit::Config, what).hint("start this follower anew"));
+            }
+            Err(error) => return self.keep(no_map(&error)),
+        }
         match self.follower.wanted().filter(|_| !self.follower.is_settled()).cloned() {
             Some(wanted) => {
                 self.told = Told::Nothing;

@@ -44,8 +44,9 @@ impl Existing {
 
 /// Writes all drafts; none if one of the files is there and is to be kept, or cannot be written.
 ///
-/// Each is written in full beside its place; only when all are there do they take their places, one right after the other,
-/// so that a daemon that reads meanwhile sees the old ones or the new ones.
+/// Each is written in full beside its place; only when all are there do they take their places, one right after the other. A
+/// daemon that reads between two of them finds a key that does not fit its certificate, and keeps what it has until it is
+/// told to read again.
 pub(super) fn write(drafts: &[Draft], existing: Existing) -> Result<(), Failure> {
     if let Existing::Kept { hint } = existing {
         let there = drafts.iter().find(|draft| draft.path.symlink_metadata().is_ok());

@@ -63,7 +63,8 @@ fn port(operator: &Operator) -> u16 {
     let file = map::read_config(&operator.service.config).ok();
     let set = file.as_ref().and_then(|file| file.get(SERVER_PORT.name));
     let text = set.map_or(SERVER_PORT.default, |set| set.value);
-    text.parse().unwrap_or_default()
+    // As the service itself reads it: what is no number is the default.
+    text.parse().or_else(|_| SERVER_PORT.default.parse()).unwrap_or_default()
 }
 
 impl LocalDaemon {

@@ -100,7 +100,10 @@ fn form(
         tokio::select! {
             // Slurm kills ten milliseconds after it has asked: nothing comes first.
             biased;
-            _ = terminated.recv() => Ok(told_to_end(operator, clock)),
+            _ = terminated.recv() => {
+                watchdog.ends();
+                Ok(told_to_end(operator, clock))
+            }
             ended = prolog.run() => Ok::<_, Failure>(ended),
         }
     })??;

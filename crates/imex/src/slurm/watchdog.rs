@@ -6,12 +6,14 @@
 //! So the budget holds for the whole, and Slurm's SIGTERM is always answered.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use imex_config::operator::Files;
 use imex_core::Moment;
+use imex_slurm::budget::BEYOND;
 use imex_slurm::clock::Clock;
 use imex_slurm::joblog::Level;
 use imex_slurm::outcome::Ending;
@@ -24,10 +26,6 @@ use super::account::{Account, Outcome, Subject};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::run::block_on;
-
-/// How long after its budget a script is ended that has not ended itself: its last look may take a third of a second longer,
-/// and a verdict that comes late on a busy machine is better than none.
-const MARGIN: Duration = Duration::from_secs(1);
 
 /// How long the script has to answer SIGTERM itself, with all that it knows. Slurm kills ten milliseconds after it.
 const OWN_ANSWER: Duration = Duration::from_millis(4);
@@ -46,6 +44,8 @@ struct Shared {
     watched: Mutex<Watched>,
     /// The deadline is another one.
     moved: Notify,
+    /// The script has what it ends with, and writes it down.
+    ending: AtomicBool,
 }
 
 /// What is known of the script.
@@ -71,7 +71,13 @@ impl Watchdog {
     pub(super) fn start(kind: Kind, clock: Clock, budget: Duration, files: Files) -> Self {
         let watched =
             Watched { doing: "its beginning".to_owned(), budget, files, subject: Subject::default() };
-        let shared = Arc::new(Shared { clock, kind, watched: Mutex::new(watched), moved: Notify::new() });
+        let shared = Arc::new(Shared {
+            clock,
+            kind,
+            watched: Mutex::new(watched),
+            moved: Notify::new(),
+            ending: AtomicBool::new(false),
+        });
         let theirs = Arc::clone(&shared);
         // Without a thread there is no watchdog; the script's own deadlines are there still.
         let _ = thread::Builder::new().name("watchdog".to_owned()).spawn(move || theirs.watch());
@@ -86,6 +92,11 @@ impl Watchdog {
     /// A step of the script is over.
     pub(super) fn after(&self, step: &str) {
         self.doing(format!("what follows its step {step:?}"));
+    }
+
+    /// The script has come to its end by itself, and tells it: whatever comes now, it has not hung before.
+    pub(super) fn ends(&self) {
+        self.shared.ending.store(true, Ordering::Release);
     }
 
     /// What the configuration and the environment say.
@@ -109,7 +120,7 @@ impl Shared {
         let end = block_on(async {
             let Ok(mut terminated) = signal(SignalKind::terminate()) else { return None };
             loop {
-                let until = Moment::ZERO + self.watched().budget + MARGIN;
+                let until = Moment::ZERO + self.watched().budget + BEYOND;
                 tokio::select! {
                     biased;
                     _ = terminated.recv() => {
@@ -127,6 +138,15 @@ impl Shared {
     }
 
     fn end(self: Arc<Self>, end: &End) -> ! {
+        if self.ending.load(Ordering::Acquire) {
+            // Its own words are on their way; a second record would count the run twice.
+            let patience = match end {
+                End::Terminated => RECORD.0,
+                End::Overdue => RECORD.1,
+            };
+            thread::sleep(patience);
+            std::process::exit(Exit::Terminated.code().into())
+        }
         let (message, patience) = self.told(end);
         let failure = Failure::because(Exit::Terminated, &message);
         let mut line = Vec::new();

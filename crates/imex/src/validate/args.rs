@@ -63,11 +63,17 @@ pub(crate) struct ValidateArgs {
     #[arg(long, value_name = "ID", env = "SLURM_JOB_ID", hide_env = true)]
     pub(crate) job: Option<String>,
     /// The job's nodes; Slurm is asked if they are not given
-    #[arg(long, value_name = "NODES", env = "SLURM_JOB_NODELIST", hide = true)]
+    #[arg(long, value_name = "NODES", hide = true)]
     pub(crate) nodelist: Option<String>,
+    /// The job that this runs in, if it runs in one
+    #[arg(long, value_name = "ID", env = "SLURM_JOB_ID", hide = true)]
+    pub(crate) own_job: Option<String>,
+    /// The nodes of that job
+    #[arg(long, value_name = "NODES", env = "SLURM_JOB_NODELIST", hide = true)]
+    pub(crate) own_nodes: Option<String>,
     /// The step that this runs in, if it is not the job's script
-    #[arg(long, value_name = "ID", env = "SLURM_STEP_ID", hide = true)]
-    pub(crate) step: Option<String>,
+    #[arg(long = "step", value_name = "ID", env = "SLURM_STEP_ID", hide = true)]
+    pub(crate) own_step: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -102,6 +108,13 @@ pub(crate) struct MemberArgs {
 }
 
 impl ValidateArgs {
+    /// The job's nodes as the command line tells them, or the environment, which speaks of the job that this runs in: from
+    /// inside of one job another one can be asked for.
+    pub(super) fn told_nodes(&self) -> Option<&str> {
+        let own = self.own_nodes.as_deref().filter(|_| self.job == self.own_job);
+        self.nodelist.as_deref().or(own)
+    }
+
     /// The options, as words, that a script must give again to mean the same: those that are not their defaults.
     pub(super) fn words(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = Vec::new();
@@ -145,4 +158,28 @@ fn plain(text: &str) -> Result<String, String> {
 fn gigabytes(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| "it must be a number above 0".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: ValidateArgs,
+    }
+
+    #[test]
+    fn what_a_job_knows_of_itself_is_not_held_against_another() {
+        let told = |words: &str| {
+            let line = format!("validate {words} --own-job 9 --own-nodes n[1-9]");
+            Line::parse_from(line.split(' ')).args.told_nodes().map(str::to_owned)
+        };
+        assert_eq!(told("--job 9").as_deref(), Some("n[1-9]"));
+        assert_eq!(told("--job 7"), None);
+        assert_eq!(told("--job 7 --nodelist n7").as_deref(), Some("n7"));
+    }
 }

@@ -38,7 +38,7 @@ pub(super) struct Collected {
     pub(super) complaint: String,
 }
 
-/// The job that this runs in.
+/// The job that is to be judged; without nodes where only Slurm can tell them.
 pub(super) fn job(args: &ValidateArgs) -> Result<Job, Failure> {
     let Some(id) = &args.job else {
         return Err(Failure::because(Exit::NoJob, "SLURM_JOB_ID is not set: this is no job").hint(
@@ -46,7 +46,7 @@ pub(super) fn job(args: &ValidateArgs) -> Result<Job, Failure> {
              running one with --job",
         ));
     };
-    let Some(list) = &args.nodelist else { return Ok(Job { id: id.clone(), nodes: Vec::new() }) };
+    let Some(list) = args.told_nodes() else { return Ok(Job { id: id.clone(), nodes: Vec::new() }) };
     let nodes = HostList::parse(list).map_err(|error| Failure::new(Exit::NoJob, &error).about(list))?;
     Ok(Job { id: id.clone(), nodes: nodes.iter().collect() })
 }
@@ -55,7 +55,7 @@ pub(super) fn job(args: &ValidateArgs) -> Result<Job, Failure> {
 /// domain is held against; where Slurm does not tell, it is what srun says.
 pub(super) async fn whole(args: &ValidateArgs, job: Job) -> Result<Job, Failure> {
     let told = !job.nodes.is_empty();
-    if told && (args.step.is_none() || args.reports.is_some()) {
+    if told && (args.own_step.is_none() || args.reports.is_some()) {
         return Ok(job);
     }
     let words = ["show", "job", &job.id, "--json"];
@@ -94,6 +94,8 @@ pub(super) async fn collect(args: &ValidateArgs, job: &Job) -> Result<Collected,
     let own = fs::read_link("/proc/self/exe").unwrap_or_else(|_| PathBuf::from("imex"));
     let count = job.nodes.len().to_string();
     let srun = srun(args, job)
+        // Where the domain is not UP no other task starts.
+        .env(imex_slurm::task_prolog::LOOKS, "1")
         // A task on each node, beside whatever the job runs; one that fails does not end the others.
         .words([
             "--nodes",
@@ -128,8 +130,6 @@ pub(super) fn srun(args: &ValidateArgs, job: &Job) -> Program {
     Program::new("srun")
         .env("SLURM_JOB_ID", &job.id)
         .env("SLURM_JOB_NODELIST", compress(&job.nodes))
-        // Where the domain is not UP no other task starts.
-        .env(imex_slurm::task_prolog::LOOKS, "1")
         .path(args.path.folders())
 }
 

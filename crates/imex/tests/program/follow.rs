@@ -93,6 +93,17 @@ fn a_map_that_was_edited_or_removed_under_it_is_written_anew() {
         assert_eq!(rack.map(2), rack.entries(&[0, 1, 2, 3]));
         rack.wait("the domain is whole", |rack| rack.sizes() == [NODES; NODES]);
     }
+    let config = rack.lab.file(2, "config.cfg");
+    let away = config.with_extension("away");
+    fs::rename(&config, &away).unwrap();
+    followers.nudge();
+    rack.wait("it is told", |rack| rack.count("keep")[2] == 1);
+    fs::rename(&away, &config).unwrap();
+    assert_eq!(
+        rack.count("moved"),
+        [0, 0, 2, 0],
+        "a configuration that cannot be read says nothing of the map"
+    );
     followers.end();
 }
 
