@@ -311,7 +311,8 @@ impl Site {
         let dir = site.dir.path().display();
         let tools = |machine: &str| {
             format!(
-                "[service]\nconfig = \"{dir}/{machine}/config.cfg\"\n[files]\nstate = \"{dir}/{machine}/state\"\n\
+                "[service]\nconfig = \"{dir}/{machine}/config.cfg\"\n\
+                 node_map = \"{dir}/{machine}/nodes_config.cfg\"\n[files]\nstate = \"{dir}/{machine}/state\"\n\
                  run = \"{dir}/{machine}/run\"\nlogs = \"{dir}/{machine}/logs\"\n[scope]\nreports = \"{dir}/none\"\n"
             )
         };

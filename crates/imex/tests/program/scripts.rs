@@ -117,8 +117,9 @@ impl Site {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name).display().to_string();
         let text = format!(
-            "service.config = {:?}\nfiles.state = {:?}\nfiles.run = {:?}\nfiles.logs = {:?}\nhardware.fabric = \"ignored\"\n{policy}\n",
+            "service.config = {:?}\nservice.node_map = {:?}\nfiles.state = {:?}\nfiles.run = {:?}\nfiles.logs = {:?}\nhardware.fabric = \"ignored\"\n{policy}\n",
             at("config.cfg"),
+            at("nodes_config.cfg"),
             at("state"),
             at("run"),
             at("logs")
