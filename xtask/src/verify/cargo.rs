@@ -28,7 +28,7 @@ pub(super) fn build() -> Result<(), TaskError> {
 /// Golden files are compared here and never rewritten. What authentication is tested with, where it is there, must be
 /// found: a test that skips itself then has failed.
 pub(super) fn tests(authentication: Found) -> Result<(), TaskError> {
-    let tests = Program::cargo().words("test --locked --workspace").env("INSTA_UPDATE", "no");
+    let tests = Program::cargo().words("test --locked --workspace --no-fail-fast").env("INSTA_UPDATE", "no");
     match authentication {
         Found::All => tests.env("OPENIMEX_TEST_AUTHENTICATION", "1").run(),
         Found::NotAll => tests.run(),
