@@ -112,53 +112,78 @@ fn lock(place: &Mutex<OwnedSemaphorePermit>) -> MutexGuard<'_, OwnedSemaphorePer
 mod tests {
     use std::sync::mpsc::{Sender, channel};
 
-    use tokio::time::Instant;
+    use tokio::task::{JoinHandle, yield_now};
+    use tokio::time::advance;
 
     use super::*;
 
-    #[tokio::test]
+    // The clock stands still: it goes on when a test says so, and never because a thread of another call took its time.
+
+    #[tokio::test(start_paused = true)]
     async fn calls_that_hang_do_not_hold_up_others_until_too_many_do() {
-        let lane = Lane::new(Width { places: 1, late: 2 });
-        let begun = Instant::now();
+        let lane = lane(1, 2);
         let (first, second) = (hang(&lane).await, hang(&lane).await);
         assert_eq!(lane.run(|| Ok(7)).await, Ok(7));
         let third = hang(&lane).await;
         // It has the only place, and there is none for those that are late.
-        assert_eq!(lane.run(|| Ok(7)).await, Err(AuthError::Silent { after: TURN_DEADLINE }));
-        assert!(begun.elapsed() < 3 * CALL_DEADLINE + TURN_DEADLINE + Duration::from_secs(2));
+        let waiting = begin(&lane, || Ok(7)).await;
+        advance(TURN_DEADLINE).await;
+        assert_eq!(waiting.await.unwrap(), Err(AuthError::Silent { after: TURN_DEADLINE }));
         drop(third);
         assert_eq!(lane.run(|| Ok(7)).await, Ok(7));
         drop((first, second));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_call_that_nobody_waits_for_any_more_is_late_at_once() {
-        let lane = Lane::new(Width { places: 1, late: 1 });
+        let lane = lane(1, 1);
         let (hold, held) = channel::<()>();
-        let abandoned = lane.run(move || Ok(held.recv().is_ok()));
-        assert!(timeout(Duration::from_millis(50), abandoned).await.is_err());
-        assert_eq!(timeout(LATE / 2, lane.run(|| Ok(7))).await, Ok(Ok(7)));
+        let abandoned = begin(&lane, move || Ok(held.recv().is_ok())).await;
+        abandoned.abort();
+        assert!(abandoned.await.unwrap_err().is_cancelled());
+        // The clock stands: it is not late because of its time.
+        assert_eq!(lane.run(|| Ok(7)).await, Ok(7));
         drop(hold);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_call_that_ends_late_but_in_time_is_waited_for_and_gives_back_what_it_held() {
-        let lane = Lane::new(Width { places: 1, late: 1 });
+        let lane = lane(1, 1);
         for _ in 0..3 {
-            let late = lane.run(|| {
-                std::thread::sleep(2 * LATE);
-                Ok(7)
-            });
-            assert_eq!(late.await, Ok(7));
+            let (hold, held) = channel::<()>();
+            let late = begin(&lane, move || Ok(held.recv().is_ok())).await;
+            advance(2 * LATE).await;
+            yield_now().await;
+            assert_eq!((lane.places.available_permits(), lane.late.available_permits()), (1, 0));
+            drop(hold);
+            assert_eq!(late.await.unwrap(), Ok(false));
         }
         assert_eq!((lane.places.available_permits(), lane.late.available_permits()), (1, 1));
     }
 
+    fn lane(places: usize, late: usize) -> Arc<Lane> {
+        Arc::new(Lane::new(Width { places, late }))
+    }
+
+    /// A call that has been begun, or waits for its turn.
+    async fn begin<T: Send + 'static>(
+        lane: &Arc<Lane>,
+        call: impl FnOnce() -> Result<T, AuthError> + Send + 'static,
+    ) -> JoinHandle<Result<T, AuthError>> {
+        let lane = Arc::clone(lane);
+        let begun = tokio::spawn(async move { lane.run(call).await });
+        yield_now().await;
+        begun
+    }
+
     /// A call that goes on until what is returned is dropped.
-    async fn hang(lane: &Lane) -> Sender<()> {
+    async fn hang(lane: &Arc<Lane>) -> Sender<()> {
         let (hold, held) = channel::<()>();
-        let called = lane.run(move || Ok(held.recv().is_ok())).await;
-        assert_eq!(called, Err(AuthError::Silent { after: CALL_DEADLINE }));
+        let called = begin(lane, move || Ok(held.recv().is_ok())).await;
+        advance(LATE).await;
+        yield_now().await;
+        advance(CALL_DEADLINE - LATE).await;
+        assert_eq!(called.await.unwrap(), Err(AuthError::Silent { after: CALL_DEADLINE }));
         hold
     }
 }

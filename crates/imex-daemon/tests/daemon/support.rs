@@ -227,6 +227,15 @@ impl Node {
         assert!(eventually(|| self.log().contains(text)), "no {text:?} in\n{}", self.log());
     }
 
+    /// Waits until a text stands among what its level holds back from its log.
+    pub(crate) fn await_verbose(&self, text: &str) {
+        let said = || {
+            self.signal(Signal::SIGHUP);
+            self.file("verbose").contains(text)
+        };
+        assert!(eventually(said), "no {text:?} in\n{}", self.file("verbose"));
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         kill(self.pid(), signal).unwrap();

@@ -65,9 +65,7 @@ fn a_host_that_came_to_a_wrong_principal_once_is_asked_for_again_when_another_co
         other.is_known_again().await;
         // Whoever comes as somebody else again and again does not have it asked for each time.
         three.judge(far.peer(), "two.rack").await.unwrap_err();
-        tokio::time::pause();
         tokio::time::advance(Duration::from_secs(10)).await;
-        tokio::time::resume();
         three.judge(far.peer(), "two.rack").await.unwrap();
     });
 }
@@ -192,8 +190,8 @@ fn a_node_without_a_key_table_is_told_what_it_lacks() {
 #[test]
 fn a_ticket_that_has_expired_is_told_by_name() {
     tell(Duration::from_secs(1), |realm| async move {
-        let two = with_tickets(&realm, 2, &["host/127.0.0.3"]);
-        tokio::time::sleep(Duration::from_millis(2100)).await;
+        let two = with_tickets(&realm, 2, &[]);
+        pass(Duration::from_millis(2100)).await;
         let (near, _) = meet(&load(two), &load(realm.node(3))).await;
         let near = failure(near);
         assert_eq!((near.fault(), near.blame()), (Some(Fault::Expired), Blame::Kdc), "{}", chain(&near));
@@ -231,15 +229,20 @@ impl Other {
     async fn is_known_again(&self) {
         self.is_known();
         // The library looks for changes of its configuration once a second.
-        tokio::time::sleep(Duration::from_millis(1100)).await;
+        pass(Duration::from_millis(1100)).await;
     }
 
     /// As on the machines of the others.
     async fn is_unknown(&self) {
         std::fs::write(&self.config, &self.text).unwrap();
         // The library looks for changes of its configuration once a second.
-        tokio::time::sleep(Duration::from_millis(1100)).await;
+        pass(Duration::from_millis(1100)).await;
     }
+}
+
+/// Lets at least so much time pass on the clock of the machine, by which the library and the KDC go.
+async fn pass(time: Duration) {
+    tokio::task::spawn_blocking(move || std::thread::sleep(time)).await.unwrap();
 }
 
 /// A node with a host name: of addresses, krb5.conf cannot say which realm they are of.

@@ -11,7 +11,7 @@ use imex_core::{
 };
 use imex_wire::{DialTarget, Dialled, Link, LinkLimits, SendError};
 
-use crate::support::{Node, Rack, Stopwatch, block_on, eventually};
+use crate::support::{Node, PATIENCE, Rack, Stopwatch, block_on, eventually};
 
 /// What an HTTP/2 client sends first (RFC 9113, section 3.4), with empty settings.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
@@ -49,8 +49,8 @@ fn whoever_says_nothing_is_put_out_after_two_seconds_and_counted_as_silent() {
     first.await_state(NodeState::Ready);
     let watch = Stopwatch::start();
     assert_closed(knock(rack.peer_address(0), b""));
-    let kept = watch.elapsed();
-    assert!(kept > Duration::from_millis(1900) && kept < Duration::from_millis(4500), "{kept:?}");
+    assert!(watch.elapsed() > Duration::from_millis(1900), "{:?}", watch.elapsed());
+    // Not as one who authenticates, which may take longer.
     assert!(eventually(|| first.file("stats").contains("StrangersSilent")));
     assert!(!first.file("stats").contains("StrangersUnauthenticated"), "{}", first.file("stats"));
 }
@@ -158,7 +158,7 @@ fn dial_as(rack: &Rack, node: u16, from: usize, token: DomainToken) -> Dialled {
 
 fn knock(address: SocketAddr, words: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     // The daemon may have closed already.
     let _ = stream.write_all(words);
     stream
@@ -167,7 +167,7 @@ fn knock(address: SocketAddr, words: &[u8]) -> TcpStream {
 /// Pours one endless message until the daemon closes.
 fn pour(address: SocketAddr) {
     let mut stream = knock(address, PREFACE);
-    stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
     // A HEADERS frame that never says that the headers end, then continuations (RFC 9113, section 6.10).
     let header = |kind| [0x00, 0x40, 0x00, kind, 0x00, 0x00, 0x00, 0x00, 0x01];
     let block = [0x00; 0x4000];

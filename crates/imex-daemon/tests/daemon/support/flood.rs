@@ -15,8 +15,12 @@ const JOIN: Duration = Duration::from_secs(1);
 /// How often it is tried; the one in the middle counts. Other tests run beside, and a pause of theirs is no fault of the daemon.
 const TRIES: usize = 3;
 
-/// On a machine that is so busy that a join takes long anyhow, how many times as long it may take beside a flood.
-const SLOWER: u32 = 4;
+/// How many such tries there are before it counts as a fault: what keeps a member out does so in each of them.
+const ROUNDS: usize = 4;
+
+/// On a machine where a join takes long anyhow, how many times as long it may take beside a flood: whoever makes the flood
+/// wants a processor too, and keeps every member busy.
+const SLOWER: u32 = 6;
 
 /// What is done again and again, and its name.
 pub(crate) type Hostile<'a> = (&'a str, Box<dyn FnMut() + Send>);
@@ -75,20 +79,31 @@ impl Domain<'_> {
     /// The last node joins within a second, beside each of the floods, which goes on throughout. Nobody else loses
     /// anybody.
     pub(crate) fn bears(&self, floods: Vec<Hostile<'_>>) {
-        let alone = (0..TRIES).map(|_| self.join()).min().unwrap_or_default();
+        let alone = self.usual(None);
+        let most = JOIN.max(alone * SLOWER);
         for (name, go_on) in floods {
             let flood = Flood::start(go_on);
-            let join = || {
-                let before = flood.rounds();
-                let took = self.join();
-                assert!(flood.rounds() > before, "{name} does not go on");
-                took
-            };
-            let mut took: Vec<Duration> = (0..TRIES).map(|_| join()).collect();
-            took.sort_unstable();
-            assert!(took[TRIES / 2] < JOIN.max(alone * SLOWER), "{name}: {took:?}, and {alone:?} without");
+            let mut took = Vec::new();
+            let bears = (0..ROUNDS).any(|_| {
+                took.push(self.usual(Some(&flood)));
+                took.last().is_some_and(|took| *took < most)
+            });
+            assert!(bears, "{name}: {took:?}, and {alone:?} without");
         }
         self.lost_nobody();
+    }
+
+    /// How long the last node usually takes to join, beside a flood that goes on meanwhile.
+    fn usual(&self, flood: Option<&Flood>) -> Duration {
+        let join = |_| {
+            let before = flood.map(Flood::rounds);
+            let took = self.join();
+            assert!(flood.is_none() || flood.map(Flood::rounds) > before, "the flood does not go on");
+            took
+        };
+        let mut took: Vec<Duration> = (0..TRIES).map(join).collect();
+        took.sort_unstable();
+        took[TRIES / 2]
     }
 
     /// Starts the last node, and returns how long it takes until everybody sees the domain UP; then it is gone again.
