@@ -72,7 +72,10 @@ fn hint(error: &ClientError) -> &'static str {
         ClientError::NoSocket { .. } | ClientError::Refused { .. } => {
             "  hint: the daemon is not running, or its command service is elsewhere\n"
         }
-        ClientError::NotPermitted { .. } => {
+        ClientError::NotPermitted { endpoint: Endpoint::Tcp(_) } => {
+            "  hint: a firewall, or another rule of this machine, forbids it\n"
+        }
+        ClientError::NotPermitted { endpoint: Endpoint::Unix(_) } => {
             "  hint: ask as the daemon's user or group; OPENIMEX_CMD_SOCKET_MODE says who else may\n"
         }
         ClientError::NoCredentials { .. } => {

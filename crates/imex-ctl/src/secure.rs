@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use imex_config::{Security, SecurityUnusable};
-use imex_tls::{Ends, PeerName};
+use imex_tls::{Ends, PeerName, TlsError};
 use imex_wire::{ClientError, CommandClient, Endpoint, Secure};
 use thiserror::Error;
 use tokio::net::TcpStream;
@@ -104,6 +104,10 @@ impl Secure for Secured<'_> {
     async fn secure(&self, tcp: TcpStream) -> io::Result<imex_tls::Io> {
         let secured = self.ends.connect(tcp, &self.name).await;
         Ok(secured?.io)
+    }
+
+    fn is_distrust(error: &io::Error) -> bool {
+        TlsError::in_io(error).is_some_and(|error| !error.failure.is_silence())
     }
 }
 

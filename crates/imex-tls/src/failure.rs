@@ -25,31 +25,20 @@ impl TlsError {
         }
     }
 
+    /// What is in an error of a connection that was made secure, or was to be: nothing where it broke for a reason of
+    /// the network's.
+    pub fn in_io(error: &io::Error) -> Option<&TlsError> {
+        error.get_ref()?.downcast_ref()
+    }
+
     pub(crate) fn of(error: &rustls::Error) -> Self {
         TlsError { failure: failure_of(error), detail: detail_of(error) }
     }
 }
 
 impl From<TlsError> for io::Error {
-    /// Of a kind that the network has no other use for, unless the connection broke.
     fn from(error: TlsError) -> Self {
-        let kind = match error.failure {
-            AuthFailure::Broken => io::ErrorKind::ConnectionAborted,
-            AuthFailure::NotOffered
-            | AuthFailure::TimedOut
-            | AuthFailure::Refused
-            | AuthFailure::Missing
-            | AuthFailure::Expired
-            | AuthFailure::NotYetValid
-            | AuthFailure::OtherAuthority
-            | AuthFailure::OtherName
-            | AuthFailure::Replayed
-            | AuthFailure::ClockSkew
-            | AuthFailure::Invalid
-            | AuthFailure::NoneOfOurs
-            | AuthFailure::Unanswered => io::ErrorKind::PermissionDenied,
-        };
-        io::Error::new(kind, error)
+        io::Error::other(error)
     }
 }
 

@@ -41,8 +41,8 @@ pub struct Session {
 /// has judged its certificate, so the refusal comes when the client already waits for an answer.
 type Objection = Arc<OnceLock<AuthFailure>>;
 
-/// The bytes of a secure connection. What TLS itself has against them, or the far end says that it has, is an error of
-/// kind [`io::ErrorKind::PermissionDenied`] in the words of [`TlsError`].
+/// The bytes of a secure connection. What TLS itself has against them, or the far end says that it has, is a [`TlsError`]
+/// in an error of the stream.
 #[derive(Debug)]
 pub struct Io {
     stream: TlsStream<TcpStream>,

@@ -23,6 +23,7 @@ use tokio::time::{Instant, timeout_at};
 use tonic::body::Body;
 use tonic::{Response, Status, Streaming};
 
+use crate::attentive::{Attentive, Words};
 use crate::command::{self, DomainStatus, NodeStatus};
 use crate::field::FieldError;
 use crate::io::Io;
@@ -132,15 +133,16 @@ pub struct CommandClient {
 }
 
 /// Makes a TCP connection secure, on the tool's side.
-///
-/// An error of kind [`io::ErrorKind::PermissionDenied`], of this or later of the connection, says that one end does not
-/// believe the other: a server judges who has come when the client is done already.
 pub trait Secure: Sync {
     /// What comes of it.
     type Io: Io;
 
     /// Makes it so. It has no deadline of its own.
     fn secure(&self, tcp: TcpStream) -> impl Future<Output = io::Result<Self::Io>> + Send;
+
+    /// Whether an error of this, or later of the connection, says that one end does not believe the other: a server
+    /// judges who has come when the client is done already.
+    fn is_distrust(error: &io::Error) -> bool;
 }
 
 /// Leaves connections as they are.
@@ -152,6 +154,10 @@ impl Secure for Bare {
 
     async fn secure(&self, tcp: TcpStream) -> io::Result<TcpStream> {
         Ok(tcp)
+    }
+
+    fn is_distrust(_: &io::Error) -> bool {
+        false
     }
 }
 
@@ -192,6 +198,8 @@ struct Driver {
     task: AbortHandle,
     /// Why the connection broke, if it did. A request that had not left by then is told only that.
     broke: Arc<OnceLock<hyper::Error>>,
+    /// That one end does not believe the other, if that is why.
+    distrust: Words,
 }
 
 impl Drop for Driver {
@@ -324,10 +332,10 @@ impl Connection {
         let Some(source) = status.source() else {
             return ClientError::Protocol { endpoint, detail: status.message().to_owned() };
         };
-        let broke = self.driver.broke.get();
-        if let Some(words) = distrust(source).or_else(|| distrust(broke?)) {
-            return ClientError::Untrusted { endpoint, source: io::Error::other(words) };
+        if let Some(words) = self.driver.distrust.get() {
+            return ClientError::Untrusted { endpoint, source: io::Error::other(words.clone()) };
         }
+        let broke = self.driver.broke.get();
         match http2_error(source).or_else(|| http2_error(broke?)) {
             Some(error) if error.is_library() => {
                 ClientError::Protocol { endpoint, detail: error.to_string() }
@@ -335,13 +343,6 @@ impl Connection {
             Some(_) | None => ClientError::Broken { endpoint },
         }
     }
-}
-
-/// In a chain of errors of a connection: that one end does not believe the other, see [`Secure`].
-fn distrust(outer: &(dyn Error + 'static)) -> Option<String> {
-    let found = std::iter::successors(Some(outer), |error| (*error).source());
-    let mut found = found.filter_map(|error| error.downcast_ref::<io::Error>());
-    found.find(|error| is_distrust(error)).map(ToString::to_string)
 }
 
 /// What the HTTP/2 layer says in a chain of errors.
@@ -352,17 +353,25 @@ fn http2_error<'a>(outer: &'a (dyn Error + 'static)) -> Option<&'a h2::Error> {
 async fn open<S: Secure>(endpoint: &Endpoint, secure: &S) -> Result<(Requests, Driver), ClientError> {
     let failed = |source: io::Error| connect_error(endpoint, source);
     match endpoint {
-        Endpoint::Unix(path) => start(endpoint, UnixStream::connect(path).await.map_err(failed)?).await,
+        Endpoint::Unix(path) => {
+            let stream = UnixStream::connect(path).await.map_err(failed)?;
+            start(endpoint, stream, Words::default()).await
+        }
         Endpoint::Tcp(address) => {
             let stream = TcpStream::connect(address).await.map_err(failed)?;
             stream.set_nodelay(true).map_err(failed)?;
-            let secured = secure.secure(stream).await;
-            start(endpoint, secured.map_err(|source| secure_error(endpoint, source))?).await
+            let secured = secure.secure(stream).await.map_err(|source| match S::is_distrust(&source) {
+                true => ClientError::Untrusted { endpoint: endpoint.clone(), source },
+                false => failed(source),
+            });
+            let io = Attentive::new(secured?, S::is_distrust);
+            let words = io.words();
+            start(endpoint, io, words).await
         }
     }
 }
 
-async fn start(endpoint: &Endpoint, io: impl Io) -> Result<(Requests, Driver), ClientError> {
+async fn start(endpoint: &Endpoint, io: impl Io, distrust: Words) -> Result<(Requests, Driver), ClientError> {
     let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(io)).await;
     let (requests, connection) = handshake.map_err(|_| ClientError::Broken { endpoint: endpoint.clone() })?;
     let broke = Arc::new(OnceLock::new());
@@ -372,18 +381,7 @@ async fn start(endpoint: &Endpoint, io: impl Io) -> Result<(Requests, Driver), C
             let _ = note.set(error);
         }
     });
-    Ok((Requests(requests), Driver { task: task.abort_handle(), broke }))
-}
-
-fn is_distrust(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::PermissionDenied
-}
-
-fn secure_error(endpoint: &Endpoint, source: io::Error) -> ClientError {
-    if is_distrust(&source) {
-        return ClientError::Untrusted { endpoint: endpoint.clone(), source };
-    }
-    connect_error(endpoint, source)
+    Ok((Requests(requests), Driver { task: task.abort_handle(), broke, distrust }))
 }
 
 #[expect(
@@ -426,3 +424,6 @@ impl fmt::Display for Endpoint {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@
 //! This crate decides nothing about the domain, reads no configuration and writes no log.
 
 pub mod accept;
+mod attentive;
 pub mod breach;
 pub mod client;
 pub mod command;

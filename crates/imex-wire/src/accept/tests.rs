@@ -16,7 +16,7 @@ use crate::proto::{self, PeerFrame};
 use crate::samples::{hello_of, one_hello};
 
 /// Far more than anything here takes; a test that waits longer has found a fault.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 

@@ -16,7 +16,7 @@ use crate::proto::peer_server::{Peer, PeerServer};
 use crate::samples::{hello_of, one_hello};
 
 /// Far more than anything here takes; a test that waits longer has found a fault.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn a_link_can_be_opened_to_any_grpc_server() {

@@ -11,7 +11,7 @@ use crate::samples::hello_of;
 use crate::{DialTarget, Dialled, accept, dial};
 
 /// Far more than anything here takes; a test that waits longer has found a fault.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn messages_arrive_in_order_both_ways() {

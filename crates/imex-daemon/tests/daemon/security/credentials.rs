@@ -167,6 +167,10 @@ impl Secure for Holder {
         let secured = self.0.connect(tcp, &self.1).await;
         secured.map(|secured| secured.io).map_err(std::io::Error::other)
     }
+
+    fn is_distrust(error: &std::io::Error) -> bool {
+        imex_tls::TlsError::in_io(error).is_some()
+    }
 }
 
 fn count(node: &Node, text: &str) -> usize {
