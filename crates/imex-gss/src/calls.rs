@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::error::AuthError;
 
@@ -12,13 +12,32 @@ use crate::error::AuthError;
 /// its queue of connections is full, TCP asks it again after a second. The call itself goes on, and its ticket is kept.
 pub const CALL_DEADLINE: Duration = Duration::from_millis(1500);
 
-/// How long an authentication waits for its turn in one lane. Several one after the other may add up to more than the core
-/// gives an authentication: then that deadline comes first, and what failed is told as that.
-const TURN_DEADLINE: Duration = Duration::from_secs(2);
-
 /// After how long a call is late. Others need not wait until a KDC, or a name server, that is slow or silent has answered
 /// it.
 const LATE: Duration = Duration::from_millis(250);
+
+/// Until when something must be done that may take several calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    at: Instant,
+    after: Duration,
+}
+
+impl Deadline {
+    /// A while from now.
+    pub(crate) fn after(after: Duration) -> Self {
+        Deadline { at: Instant::now() + after, after }
+    }
+
+    /// The sooner of the two.
+    fn or(self, other: Deadline) -> Self {
+        if other.at < self.at { other } else { self }
+    }
+
+    fn silent(self) -> AuthError {
+        AuthError::Silent { after: self.after }
+    }
+}
 
 /// Calls of one kind.
 #[derive(Debug)]
@@ -40,7 +59,8 @@ pub(crate) struct Width {
 /// A call that somebody waits for. When nobody does any more it is late.
 struct Waiting {
     place: Arc<Mutex<OwnedSemaphorePermit>>,
-    late: Arc<Semaphore>,
+    /// `None` when the call has ended.
+    late: Option<Arc<Semaphore>>,
 }
 
 impl Width {
@@ -55,42 +75,54 @@ impl Lane {
         Lane { places: Arc::new(Semaphore::new(width.places)), late: Arc::new(Semaphore::new(width.late)) }
     }
 
-    /// Runs a call when it is its turn. One that is late gives its place to the next if there are not too many such; it
-    /// goes on, and what it brings is dropped if nobody waits any more.
+    /// Runs a call when it is its turn, and waits no longer than until the deadline, nor than [`CALL_DEADLINE`] once it
+    /// runs. One that is late gives its place to the next if there are not too many such; it goes on, and what it brings
+    /// is dropped if nobody waits any more.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
+        deadline: Deadline,
         call: impl FnOnce() -> Result<T, AuthError> + Send + 'static,
     ) -> Result<T, AuthError> {
-        let turn = take(&self.places).await?;
-        let waiting = Waiting { place: Arc::new(Mutex::new(turn)), late: Arc::clone(&self.late) };
+        let turn = take(&self.places, deadline).await.ok_or(AuthError::Busy { after: deadline.after })?;
+        let mut waiting = Waiting { place: Arc::new(Mutex::new(turn)), late: Some(Arc::clone(&self.late)) };
         let place = Arc::clone(&waiting.place);
         let mut thread = tokio::task::spawn_blocking(move || {
             let result = call();
             drop(place);
             result
         });
-        let called = match timeout(LATE, &mut thread).await {
+        let until = deadline.or(Deadline::after(CALL_DEADLINE));
+        let called = match timeout_at(until.or(Deadline::after(LATE)).at, &mut thread).await {
             Ok(called) => called,
             Err(_) => {
                 waiting.make_way();
-                let rest = timeout(CALL_DEADLINE - LATE, thread).await;
-                rest.map_err(|_| AuthError::Silent { after: CALL_DEADLINE })?
+                timeout_at(until.at, thread).await.map_err(|_| until.silent())?
             }
         };
+        waiting.late = None;
         // A call that panicked has given up its place, and no answer.
-        called.unwrap_or(Err(AuthError::Silent { after: CALL_DEADLINE }))
+        called.unwrap_or_else(|_| Err(until.silent()))
     }
 }
 
-/// A permit, as soon as there is one.
-pub(crate) async fn take(permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, AuthError> {
-    let turn = timeout(TURN_DEADLINE, Arc::clone(permits).acquire_owned()).await;
-    turn.ok().and_then(Result::ok).ok_or(AuthError::Silent { after: TURN_DEADLINE })
+/// A permit, as soon as there is one; `None` if there is none until the deadline.
+pub(crate) async fn take(permits: &Arc<Semaphore>, deadline: Deadline) -> Option<OwnedSemaphorePermit> {
+    timeout_at(deadline.at, Arc::clone(permits).acquire_owned()).await.ok()?.ok()
+}
+
+/// A permit of those of whom one is in the library at a time: it does not come back to the one before.
+pub(crate) async fn take_turn(
+    permits: &Arc<Semaphore>,
+    deadline: Deadline,
+) -> Result<OwnedSemaphorePermit, AuthError> {
+    take(permits, deadline).await.ok_or(deadline.silent())
 }
 
 impl Waiting {
     fn make_way(&self) {
-        if let Ok(late) = Arc::clone(&self.late).try_acquire_owned() {
+        if let Some(late) = &self.late
+            && let Ok(late) = Arc::clone(late).try_acquire_owned()
+        {
             *lock(&self.place) = late;
         }
     }
@@ -98,7 +130,6 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        // Of a call that has ended nobody else knows, and both places are given back.
         self.make_way();
     }
 }
@@ -123,15 +154,33 @@ mod tests {
     async fn calls_that_hang_do_not_hold_up_others_until_too_many_do() {
         let lane = lane(1, 2);
         let (first, second) = (hang(&lane).await, hang(&lane).await);
-        assert_eq!(lane.run(|| Ok(7)).await, Ok(7));
+        assert_eq!(lane.run(soon(), || Ok(7)).await, Ok(7));
         let third = hang(&lane).await;
         // It has the only place, and there is none for those that are late.
         let waiting = begin(&lane, || Ok(7)).await;
-        advance(TURN_DEADLINE).await;
-        assert_eq!(waiting.await.unwrap(), Err(AuthError::Silent { after: TURN_DEADLINE }));
+        advance(LONG).await;
+        // Which is not to say that this one was not answered.
+        assert_eq!(waiting.await.unwrap(), Err(AuthError::Busy { after: LONG }));
         drop(third);
-        assert_eq!(lane.run(|| Ok(7)).await, Ok(7));
+        assert_eq!(lane.run(soon(), || Ok(7)).await, Ok(7));
         drop((first, second));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_one_after_the_other_share_their_deadline() {
+        let (asking, naming) = (lane(1, 1), lane(1, 1));
+        let deadline = Deadline::after(2 * CALL_DEADLINE / 3);
+        advance(CALL_DEADLINE / 3).await;
+        assert_eq!(asking.run(deadline, || Ok(7)).await, Ok(7));
+        let (hold, held) = channel::<()>();
+        let second = tokio::spawn(async move { naming.run(deadline, move || Ok(held.recv().is_ok())).await });
+        yield_now().await;
+        advance(CALL_DEADLINE / 3).await;
+        let after = 2 * CALL_DEADLINE / 3;
+        assert_eq!(second.await.unwrap(), Err(AuthError::Silent { after }));
+        // And nobody begins what is too late.
+        assert_eq!(asking.run(deadline, || Ok(7)).await, Err(AuthError::Silent { after }));
+        drop(hold);
     }
 
     #[tokio::test(start_paused = true)]
@@ -142,7 +191,7 @@ mod tests {
         abandoned.abort();
         assert!(abandoned.await.unwrap_err().is_cancelled());
         // The clock stands: it is not late because of its time.
-        assert_eq!(lane.run(|| Ok(7)).await, Ok(7));
+        assert_eq!(lane.run(soon(), || Ok(7)).await, Ok(7));
         drop(hold);
     }
 
@@ -161,6 +210,13 @@ mod tests {
         assert_eq!((lane.places.available_permits(), lane.late.available_permits()), (1, 1));
     }
 
+    /// A deadline for more than one call.
+    const LONG: Duration = Duration::from_secs(2);
+
+    fn soon() -> Deadline {
+        Deadline::after(LONG)
+    }
+
     fn lane(places: usize, late: usize) -> Arc<Lane> {
         Arc::new(Lane::new(Width { places, late }))
     }
@@ -171,7 +227,7 @@ mod tests {
         call: impl FnOnce() -> Result<T, AuthError> + Send + 'static,
     ) -> JoinHandle<Result<T, AuthError>> {
         let lane = Arc::clone(lane);
-        let begun = tokio::spawn(async move { lane.run(call).await });
+        let begun = tokio::spawn(async move { lane.run(soon(), call).await });
         yield_now().await;
         begun
     }

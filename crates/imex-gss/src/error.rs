@@ -36,6 +36,12 @@ pub enum AuthError {
         /// How long was waited.
         after: Duration,
     },
+    /// Too many calls that do not come back are before this one, which was not begun.
+    #[error("get a turn at the Kerberos library within {after:?}: too many calls wait in it")]
+    Busy {
+        /// How long was waited.
+        after: Duration,
+    },
     /// The peer's token is not good.
     #[error("accept the peer's token")]
     Token(#[source] GssError),
@@ -128,7 +134,7 @@ impl AuthError {
                 | Fault::Other => Blame::Own,
             },
             AuthError::Key { .. } => Blame::Own,
-            AuthError::Silent { .. } => Blame::Kdc,
+            AuthError::Silent { .. } | AuthError::Busy { .. } => Blame::Kdc,
             AuthError::Token(_)
             | AuthError::Spent
             | AuthError::Answer(_)
@@ -150,9 +156,11 @@ impl AuthError {
             | AuthError::Answer(source) => Some(source.fault()),
             AuthError::Silent { .. } => Some(Fault::KdcUnreachable),
             AuthError::Spent => Some(Fault::Expired),
-            AuthError::Refused(_) | AuthError::Principal(_) | AuthError::Frame(_) | AuthError::Broken(_) => {
-                None
-            }
+            AuthError::Busy { .. }
+            | AuthError::Refused(_)
+            | AuthError::Principal(_)
+            | AuthError::Frame(_)
+            | AuthError::Broken(_) => None,
         }
     }
 
@@ -165,6 +173,7 @@ impl AuthError {
             AuthError::Ticket { .. }
             | AuthError::Key { .. }
             | AuthError::Silent { .. }
+            | AuthError::Busy { .. }
             | AuthError::Spent
             | AuthError::Refused(_)
             | AuthError::Principal(_)
@@ -188,6 +197,7 @@ impl AuthError {
                 self.fault().and_then(own_hint)
             }
             AuthError::Token(_) | AuthError::Spent | AuthError::Answer(_) => self.fault().and_then(peer_hint),
+            AuthError::Busy { .. } => Some("what the log says of other nodes tells who does not answer"),
             AuthError::Frame(_) | AuthError::Refused(_) | AuthError::Broken(_) => None,
         }
     }

@@ -9,7 +9,7 @@ use imex_gssapi::{Context, Fault, Gssapi, LoadError, Protection, Store};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::calls::{CALL_DEADLINE, Lane, Width, take};
+use crate::calls::{CALL_DEADLINE, Deadline, Lane, Width, take_turn};
 use crate::error::{AuthError, Blame};
 use crate::keys::{Answered, Begun, Keys, NAME_INTERVAL, Own, TurnedAway, lock};
 use crate::principal::{Expected, Peer};
@@ -39,8 +39,13 @@ pub const BLOCKING_CALLS: usize = OWN_CALLS.threads()
     + RENEWING_CALLS.threads()
     + NAMING_CALLS.threads();
 
-/// How often tickets are thrown away at most because a peer cannot read its one: often enough for whoever has just
-/// exported a key, seldom enough that somebody on the wire who refuses in the peers' stead costs the KDC little.
+/// How long all that comes before the first token may take: a ticket for this machine, the peer's name, a ticket for the
+/// peer, and the turns of each. The core gives an authentication 5 s; the rest is for the peer's answer, so that what
+/// failed is told by its name.
+const BEGIN_DEADLINE: Duration = Duration::from_millis(2500);
+
+/// How often a peer's tickets are thrown away at most because it cannot read them: often enough for whoever has just
+/// exported a key, seldom enough that somebody on the wire who refuses in the peer's stead costs the KDC little.
 const DROP_INTERVAL: Duration = Duration::from_secs(15);
 
 /// A future of this crate, for those who keep one.
@@ -85,8 +90,8 @@ struct Inner {
 struct Memory {
     /// Until when this machine does not try to show itself, because the KDC, or its own key table, has just said no.
     refused: Option<(Instant, AuthError)>,
-    /// When tickets were last thrown away because a peer could not read one.
-    dropped: Option<Instant>,
+    /// When a principal's tickets were last thrown away because it could not read one.
+    dropped: BTreeMap<String, Instant>,
     /// Which principals of the node map have shown themselves since.
     met: BTreeSet<String>,
     /// What hosts come to as principals.
@@ -138,17 +143,17 @@ impl Kerberos {
     /// the KDC gives a ticket for it.
     pub async fn check(&self) -> Result<(), AuthError> {
         let keys = self.keys();
-        self.0.naming.run(move || keys.acceptor().map(drop)).await?;
-        self.own().await.map(drop)
+        self.0.naming.run(begin_deadline(), move || keys.acceptor().map(drop)).await?;
+        self.own(&self.settings().host, begin_deadline()).await.map(drop)
     }
 
     /// Reads the key tables and asks the KDC anew, and forgets what was known before. Where this machine could not show
     /// itself or see others after that, everything stays as it is.
     pub async fn reload(&self) -> Result<(), AuthError> {
         let keys = self.keys();
-        let acceptor = self.0.naming.run(move || keys.acceptor_anew()).await?;
+        let acceptor = self.0.naming.run(begin_deadline(), move || keys.acceptor_anew()).await?;
         let keys = self.keys();
-        let own = self.0.own.run(move || keys.own_anew()).await?;
+        let own = self.0.own.run(begin_deadline(), move || keys.own_anew()).await?;
         self.0.keys.take_over(acceptor, own);
         *self.memory() = Memory::default();
         Ok(())
@@ -156,10 +161,14 @@ impl Kerberos {
 
     /// Who the peer at a host of the node map must be.
     pub async fn expected(&self, host: &str) -> Result<Expected, AuthError> {
+        self.expected_until(host, call_deadline()).await
+    }
+
+    async fn expected_until(&self, host: &str, deadline: Deadline) -> Result<Expected, AuthError> {
         if let Some(known) = self.memory().expected.get(host) {
             return Ok(known.expected.clone());
         }
-        self.ask_name(host).await
+        self.ask_name(host, deadline).await
     }
 
     /// Whether a peer is the service on a host of the node map. What the host comes to may be a name server's answer, which
@@ -171,7 +180,7 @@ impl Kerberos {
             return Err(differs);
         }
         // What was known stays where there is no answer.
-        let Ok(expected) = self.ask_name(host).await else { return Err(differs) };
+        let Ok(expected) = self.ask_name(host, call_deadline()).await else { return Err(differs) };
         peer.check(&expected).map_err(AuthError::Principal)
     }
 
@@ -182,9 +191,9 @@ impl Kerberos {
         known.map(|known| known.at = now).is_some()
     }
 
-    async fn ask_name(&self, host: &str) -> Result<Expected, AuthError> {
+    async fn ask_name(&self, host: &str, deadline: Deadline) -> Result<Expected, AuthError> {
         let (keys, name) = (self.keys(), host.to_owned());
-        let expected = self.0.naming.run(move || keys.expected(&name)).await?;
+        let expected = self.0.naming.run(deadline, move || keys.expected(&name)).await?;
         let known = Asked { expected: expected.clone(), at: Instant::now() };
         self.memory().expected.insert(host.to_owned(), known);
         Ok(expected)
@@ -192,18 +201,18 @@ impl Kerberos {
 
     /// Begins a context to the service on a host.
     pub(crate) fn begin(&self, host: &str) -> Pending<Result<(Begun, Vec<u8>), AuthError>> {
-        let (this, host) = (self.clone(), host.to_owned());
+        let (this, host, deadline) = (self.clone(), host.to_owned(), begin_deadline());
         apart(async move {
-            let turn = take(&this.turn(&host)).await?;
-            let own = this.own().await?;
-            let expected = this.expected(&host).await?;
-            let keys = this.keys();
+            let turn = take_turn(&this.turn(&host), deadline).await?;
+            let own = this.own(&host, deadline).await?;
+            let expected = this.expected_until(&host, deadline).await?;
+            let (keys, name) = (this.keys(), host.clone());
             let call = move || {
-                let begun = keys.begin(own, &expected);
+                let begun = keys.begin(name, own, &expected);
                 drop(turn);
                 begun
             };
-            let begun = this.0.asking.run(call).await;
+            let begun = this.0.asking.run(deadline, call).await;
             if begun.as_ref().is_err_and(|error| error.blame() == Blame::Peer) {
                 this.doubt(&host).await;
             }
@@ -217,16 +226,16 @@ impl Kerberos {
         Arc::clone(turns.entry(host.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(1))))
     }
 
-    /// What this machine shows itself with. That it was refused would only be repeated for every peer: for a while all go
+    /// What this machine shows itself to a host with. That it was refused would only be repeated for every peer: for a while all go
     /// by it. Everything else that may fail is one peer's affair, or heals by itself.
-    async fn own(&self) -> Result<Own, AuthError> {
+    async fn own(&self, host: &str, deadline: Deadline) -> Result<Own, AuthError> {
         if let Some((until, error)) = &self.memory().refused
             && Instant::now() < *until
         {
             return Err(error.clone());
         }
-        let keys = self.keys();
-        let own = self.0.own.run(move || keys.own()).await;
+        let (keys, host) = (self.keys(), host.to_owned());
+        let own = self.0.own.run(deadline, move || keys.own(&host)).await;
         let refused = own.as_ref().err().filter(|error| error.blame() == Blame::Own);
         let until = Instant::now() + self.settings().retry_interval;
         self.memory().refused = refused.map(|error| (until, error.clone()));
@@ -237,18 +246,19 @@ impl Kerberos {
     pub(crate) async fn doubt(&self, host: &str) {
         if self.may_ask_again(host) {
             // Without an answer, what was known stays.
-            let _ = self.ask_name(host).await;
+            let _ = self.ask_name(host, call_deadline()).await;
         }
     }
 
     /// Ends it with the acceptor's answer.
     pub(crate) fn finish(&self, begun: Begun, token: Vec<u8>) -> Pending<Result<Context, AuthError>> {
         let this = self.clone();
-        let target = begun.target.clone();
+        let for_whom = (begun.host.clone(), begun.target.clone());
+        let deadline = call_deadline();
         apart(async move {
             let call = move || begun.finish(&token);
-            let finished = this.0.renewing.run(call).await;
-            this.learn(target, &finished);
+            let finished = this.0.renewing.run(deadline, call).await;
+            this.learn(for_whom, &finished);
             finished
         })
     }
@@ -256,13 +266,14 @@ impl Kerberos {
     /// Takes an initiator's token. A refusal comes with what to tell it.
     pub(crate) fn answer(&self, token: Vec<u8>, from: Sender) -> Pending<Answered> {
         let this = self.clone();
+        let deadline = call_deadline();
         let answered = apart(async move {
             let lane = match from {
                 Sender::Newcomer => &this.0.answering,
                 Sender::Member => &this.0.renewing,
             };
             let keys = this.keys();
-            let answered = lane.run(move || Ok(keys.answer(&token))).await;
+            let answered = lane.run(deadline, move || Ok(keys.answer(&token))).await;
             let answered = answered.unwrap_or_else(|error| Err(TurnedAway { error, reply: None }));
             if answered.as_ref().is_err_and(|refused| refused.error.is_about_a_key()) {
                 this.doubt_own_key();
@@ -280,7 +291,7 @@ impl Kerberos {
             tokio::spawn(async move {
                 let keys = this.keys();
                 // What comes of it, whoever comes next is told.
-                let _ = this.0.naming.run(move || keys.look_again()).await;
+                let _ = this.0.naming.run(call_deadline(), move || keys.look_again()).await;
             });
         }
     }
@@ -291,12 +302,12 @@ impl Kerberos {
         self.memory().met.insert(peer.principal().to_owned());
     }
 
-    /// An acceptor that cannot read a ticket may have got a new key since: the next attempt asks the KDC for new tickets.
+    /// An acceptor that cannot read a ticket may have got a new key since: the next attempt asks the KDC for another one.
     ///
     /// Its refusal is not protected: whoever takes connections at its address, while its daemon is down, can say so. Hence
-    /// the tickets are thrown away only if the peer itself has shown itself since that was last done, and at most once per
-    /// [`DROP_INTERVAL`].
-    fn learn<T>(&self, target: String, finished: &Result<T, AuthError>) {
+    /// its ticket, and no other's, is thrown away only if the peer itself has shown itself since that was last done, and
+    /// at most once per [`DROP_INTERVAL`].
+    fn learn<T>(&self, (host, target): (String, String), finished: &Result<T, AuthError>) {
         let mut memory = self.memory();
         let error = match finished {
             Ok(_) => {
@@ -307,14 +318,13 @@ impl Kerberos {
             Err(_) => return,
         };
         let now = Instant::now();
-        let soon = memory.dropped.is_some_and(|dropped| now < dropped + DROP_INTERVAL);
+        let soon = memory.dropped.get(&target).is_some_and(|dropped| now < *dropped + DROP_INTERVAL);
         let stale = matches!(error.fault(), Fault::WrongKey | Fault::NoKey | Fault::Expired);
-        if !stale || soon || !memory.met.contains(&target) {
+        if !stale || soon || !memory.met.remove(&target) {
             return;
         }
-        memory.dropped = Some(now);
-        memory.met.clear();
-        self.0.keys.drop_tickets();
+        memory.dropped.insert(target, now);
+        self.0.keys.drop_tickets(host);
     }
 
     fn keys(&self) -> Arc<Keys> {
@@ -324,6 +334,14 @@ impl Kerberos {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         lock(&self.0.memory)
     }
+}
+
+fn begin_deadline() -> Deadline {
+    Deadline::after(BEGIN_DEADLINE)
+}
+
+fn call_deadline() -> Deadline {
+    Deadline::after(CALL_DEADLINE)
 }
 
 /// Runs as a task of its own. A stream is polled only while somebody reads from it, and what a renewal holds, a place or a

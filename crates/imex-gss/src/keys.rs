@@ -1,5 +1,6 @@
 //! This machine's keys and tickets, and the library's calls with them. All of them block.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use imex_gssapi::{Accepted, Context, Credential, GssError, Gssapi, Initiation, LoadError, Refused, Usage};
 use tokio::time::Instant;
 
-use crate::error::AuthError;
+use crate::error::{AuthError, Blame};
 use crate::frame;
 use crate::kerberos::Settings;
 use crate::principal::Expected;
@@ -22,7 +23,7 @@ pub(crate) struct Keys {
     gssapi: Gssapi,
     settings: Settings,
     /// The tickets in use; `None` where the environment names a cache, which is not this daemon's to empty.
-    tickets: Option<Mutex<Arc<Tickets>>>,
+    tickets: Option<Mutex<InUse>>,
     /// This machine's principal, once it is known: what the library makes of its host may be a name server's answer.
     principal: Mutex<Option<String>>,
     acceptor: Mutex<Option<Acceptor>>,
@@ -34,6 +35,16 @@ pub(crate) struct Keys {
 struct Tickets {
     gssapi: Gssapi,
     name: String,
+}
+
+/// The tickets in use.
+#[derive(Debug)]
+struct InUse {
+    /// For every host but those.
+    all: Arc<Tickets>,
+    /// For hosts whose ticket was thrown away: GSSAPI throws caches away as a whole only, so what is got instead is in one
+    /// of its own, and nobody else's has to be got again.
+    renewed: BTreeMap<String, Arc<Tickets>>,
 }
 
 /// The key table as others' tickets are read with it. The table itself is read anew for each.
@@ -55,6 +66,8 @@ pub(crate) struct Own {
 #[derive(Debug)]
 pub(crate) struct Begun {
     initiation: Initiation,
+    /// Whose it is in the node map.
+    pub(crate) host: String,
     /// Who is to answer.
     pub(crate) target: String,
     /// Those that it was begun with.
@@ -78,7 +91,7 @@ impl Keys {
     pub(crate) fn load(settings: Settings) -> Result<Self, LoadError> {
         let gssapi = Gssapi::load()?;
         let own = settings.store.ticket_cache.is_none();
-        let tickets = own.then(|| Mutex::new(Tickets::new(&gssapi)));
+        let tickets = own.then(|| Mutex::new(InUse { all: Tickets::new(&gssapi), renewed: BTreeMap::new() }));
         Ok(Keys { gssapi, settings, tickets, principal: Mutex::default(), acceptor: Mutex::default() })
     }
 
@@ -86,12 +99,18 @@ impl Keys {
         &self.settings
     }
 
-    /// A ticket for this machine itself. Asks the KDC if there is none yet, and at first may ask a name server.
-    pub(crate) fn own(&self) -> Result<Own, AuthError> {
-        let tickets = self.tickets.as_ref().map(|tickets| Arc::clone(&lock(tickets)));
+    /// A ticket for this machine itself, to get one for a host with. Asks the KDC if there is none yet, and at first may
+    /// ask a name server.
+    pub(crate) fn own(&self, host: &str) -> Result<Own, AuthError> {
+        let tickets = self.tickets.as_ref().map(|tickets| lock(tickets).for_host(host));
         let known = lock(&self.principal).clone();
         let own = self.acquire(tickets, known.as_deref());
-        *lock(&self.principal) = own.as_ref().ok().map(|own| own.principal.clone());
+        match &own {
+            Ok(own) => *lock(&self.principal) = Some(own.principal.clone()),
+            // It was taken for somebody whom nobody knows: the name server may have been wrong.
+            Err(error) if error.blame() == Blame::Own => *lock(&self.principal) = None,
+            Err(_) => {}
+        }
         own
     }
 
@@ -153,19 +172,24 @@ impl Keys {
         *lock(&self.acceptor) = Some(acceptor);
         *lock(&self.principal) = Some(own.principal);
         if let Some((in_use, tickets)) = self.tickets.as_ref().zip(own.tickets) {
-            *lock(in_use) = tickets;
+            *lock(in_use) = InUse { all: tickets, renewed: BTreeMap::new() };
         }
     }
 
-    /// From now on tickets are got anew.
-    pub(crate) fn drop_tickets(&self) {
+    /// From now on tickets for this host are got anew.
+    pub(crate) fn drop_tickets(&self, host: String) {
         if let Some(tickets) = &self.tickets {
-            *lock(tickets) = Tickets::new(&self.gssapi);
+            lock(tickets).renewed.insert(host, Tickets::new(&self.gssapi));
         }
     }
 
     /// Begins a context. Asks the KDC if there is no ticket for the peer yet.
-    pub(crate) fn begin(&self, own: Own, expected: &Expected) -> Result<(Begun, Vec<u8>), AuthError> {
+    pub(crate) fn begin(
+        &self,
+        host: String,
+        own: Own,
+        expected: &Expected,
+    ) -> Result<(Begun, Vec<u8>), AuthError> {
         // Named with its realm: a KDC must not choose another one for it.
         let target = expected.principal(&own.principal);
         let failed = |source| AuthError::Ticket { target: target.clone(), source };
@@ -174,7 +198,7 @@ impl Keys {
         let binding = frame::preface(protection);
         let (initiation, token) =
             self.gssapi.initiate(own.credential, name, protection, &binding).map_err(failed)?;
-        Ok((Begun { initiation, target, tickets: own.tickets }, token))
+        Ok((Begun { initiation, host, target, tickets: own.tickets }, token))
     }
 
     /// Takes an initiator's token.
@@ -209,6 +233,12 @@ impl Begun {
         let finished = self.initiation.finish(token).map_err(AuthError::Answer);
         drop(self.tickets);
         finished
+    }
+}
+
+impl InUse {
+    fn for_host(&self, host: &str) -> Arc<Tickets> {
+        Arc::clone(self.renewed.get(host).unwrap_or(&self.all))
     }
 }
 

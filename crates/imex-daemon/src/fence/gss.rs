@@ -200,7 +200,9 @@ impl From<&imex_gss::AuthError> for AuthError {
 
 /// A failure as the core knows it.
 fn failure(error: &imex_gss::AuthError) -> AuthFailure {
-    use imex_gss::AuthError::{Answer, Broken, Frame, Key, Principal, Refused, Silent, Spent, Ticket, Token};
+    use imex_gss::AuthError::{
+        Answer, Broken, Busy, Frame, Key, Principal, Refused, Silent, Spent, Ticket, Token,
+    };
     match error {
         Ticket { .. } | Key { .. } | Silent { .. } if error.fault() == Some(Fault::ClockSkew) => {
             AuthFailure::ClockSkew
@@ -209,6 +211,7 @@ fn failure(error: &imex_gss::AuthError) -> AuthFailure {
             AuthFailure::Unanswered
         }
         Ticket { .. } | Key { .. } | Silent { .. } => AuthFailure::NoneOfOurs,
+        Busy { .. } => AuthFailure::TimedOut,
         Spent => AuthFailure::Expired,
         Token(_) => of_token(error.fault()),
         // The acceptor says in Kerberos's words what it did not like about this node's credential.
