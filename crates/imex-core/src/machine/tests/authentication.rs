@@ -52,15 +52,7 @@ fn a_failed_authentication_is_tried_again_like_any_failed_dial() {
 
 #[test]
 fn an_interval_for_authentication_holds_whatever_failed_before() {
-    let mut bench = BenchNode::with(|setup| {
-        setup.security = true;
-        setup.timing.auth_retry = Some(Duration::from_secs(20));
-    });
-    bench.put(Input::Start);
-    bench.put(Input::AuthServerReady);
-    bench.begin_authentication(1);
-    bench.fail_authentication(1, AuthFailure::NoneOfOurs);
-    bench.actions();
+    let mut bench = refused(AuthFailure::NoneOfOurs);
     // Jitter takes up to a quarter.
     bench.pass(Duration::from_millis(14_999));
     assert!(!bench.dials().contains(&1));
@@ -71,15 +63,7 @@ fn an_interval_for_authentication_holds_whatever_failed_before() {
 #[test]
 fn the_interval_for_authentication_is_for_refusals_alone() {
     for why in AuthFailure::ALL {
-        let mut bench = BenchNode::with(|setup| {
-            setup.security = true;
-            setup.timing.auth_retry = Some(Duration::from_secs(20));
-        });
-        bench.put(Input::Start);
-        bench.put(Input::AuthServerReady);
-        bench.begin_authentication(1);
-        bench.fail_authentication(1, why);
-        bench.actions();
+        let mut bench = refused(why);
         bench.pass(Duration::from_millis(50));
         assert_eq!(bench.dials().contains(&1), why.is_silence(), "{why}");
     }
@@ -146,6 +130,20 @@ fn a_stream_that_asks_for_a_reload_before_it_has_reported_is_closed() {
     bench.actions();
     bench.say(stream, PeerMessage::Reload);
     assert!(bench.actions().contains(&Action::Close { stream }));
+}
+
+/// A node with an interval for authentication, whose authentication with node 1 has just failed.
+fn refused(why: AuthFailure) -> BenchNode {
+    let mut bench = BenchNode::with(|setup| {
+        setup.security = true;
+        setup.timing.auth_retry = Some(Duration::from_secs(20));
+    });
+    bench.put(Input::Start);
+    bench.put(Input::AuthServerReady);
+    bench.begin_authentication(1);
+    bench.fail_authentication(1, why);
+    bench.actions();
+    bench
 }
 
 fn secure() -> BenchNode {
