@@ -11,6 +11,7 @@
 //!
 //! This crate never opens a port, never writes a log, and never waits except for the system's resolver.
 
+pub mod absent;
 mod address;
 pub mod chain;
 pub mod client;
@@ -32,6 +33,7 @@ pub mod settings;
 pub mod text;
 mod values;
 
+pub use absent::absent;
 pub use chain::chain;
 pub use client::{ClientSettings, SecurityUnusable};
 pub use example::example;

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use imex_core::{DomainToken, Grace, NodeMap, QuorumMode, Timing};
 
+pub(crate) use self::gss::key_tables;
 use self::here::Here;
 use crate::client::{ClientSettings, SecurityUnusable};
 use crate::keys::table as key;

@@ -106,6 +106,10 @@ fn check(args: &Args) -> Exit {
     {
         loaded.problems.push(Problem::new(Severity::Error, &args.config, what).hint(hint));
     }
+    if let Some(settings) = &loaded.settings {
+        let absent = imex_config::absent(&settings.security, &ThisMachine, &args.config);
+        absent.into_iter().for_each(|problem| loaded.problems.push(problem));
+    }
     if !loaded.problems.is_empty() && say(io::stdout(), &loaded.problems.to_string()).is_err() {
         return Exit::Failure;
     }

@@ -40,7 +40,7 @@ pub(super) fn resolve(values: &mut Values<'_>, machine: &impl Machine, protectio
 }
 
 fn report_open_tables(values: &mut Values<'_>, machine: &impl Machine) {
-    let tables: BTreeSet<PathBuf> = TABLES.iter().filter_map(|name| table(name, machine)).collect();
+    let tables: BTreeSet<PathBuf> = key_tables(machine).map(|(table, _)| table).collect();
     for table in tables {
         // One that is not there, or cannot be read, the library reports when it looks for the key.
         if let Err(error @ (CredentialError::Owner { .. } | CredentialError::Open { .. })) =
@@ -52,10 +52,20 @@ fn report_open_tables(values: &mut Values<'_>, machine: &impl Machine) {
     }
 }
 
-/// The file that a variable names; `None` if it names something that is no file.
-fn table(variable: &str, machine: &impl Machine) -> Option<PathBuf> {
-    let named = machine.variable(variable).and_then(|name| name.into_string().ok());
-    let name = named.filter(|name| !name.is_empty()).unwrap_or_else(|| USUAL_TABLE.to_owned());
+/// The key tables that this environment names, or the usual one where it names none, and how bad it is if that is not
+/// there. What names something that is no file is left out.
+pub(crate) fn key_tables(machine: &impl Machine) -> impl Iterator<Item = (PathBuf, Severity)> {
+    TABLES.iter().filter_map(|variable| {
+        let named = machine.variable(variable).and_then(|name| name.into_string().ok());
+        match named.filter(|name| !name.is_empty()) {
+            Some(name) => Some((file(&name)?, Severity::Warning)),
+            None => Some((PathBuf::from(USUAL_TABLE), Severity::Note)),
+        }
+    })
+}
+
+/// The file that a name of a key table means; `None` if it means none.
+fn file(name: &str) -> Option<PathBuf> {
     match name.split_once(':') {
         // `FILE` and its kind for writing are the ones that are files (krb5's "keytab definition").
         Some(("FILE" | "WRFILE", path)) => Some(path.into()),

@@ -97,6 +97,9 @@ fn a_node_without_its_key_ends_with_a_code_of_its_own_or_waits_for_the_key() {
     let rack = rack(&realm, 2);
     let (table, kept) = (key_table(&rack, 0), rack.dir(0).join("kept"));
     fs::rename(&table, &kept).unwrap();
+    let (code, told) = rack.check(0);
+    assert_eq!(code, 3, "{told}");
+    assert!(told.contains(&format!("warning: there is no key table {}", table.display())), "{told}");
     let (code, told) = rack.refused(0);
     assert_eq!(code, 8, "{told}");
     assert!(told.contains("imexd: failed to authenticate: this node has no credential to show"), "{told}");

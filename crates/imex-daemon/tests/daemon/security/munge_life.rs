@@ -20,6 +20,11 @@ fn a_munged_that_is_down_at_the_start_is_waited_for() {
     let Some(mut cell) = Cell::start("site") else { return };
     cell.munged.stop();
     let rack = rack(&cell, 3);
+    // One that was killed leaves its socket behind.
+    std::fs::remove_file(cell.munged.socket()).unwrap();
+    let (code, told) = rack.check(0);
+    assert_eq!(code, 3, "{told}");
+    assert!(told.contains("warning: there is no socket of munged's at"), "{told}");
     let nodes: Vec<Node> = (0..3).map(|k| rack.start(k)).collect();
     for node in &nodes {
         node.await_log("MUNGE does not work yet");
