@@ -8,6 +8,7 @@ pub(crate) mod args;
 mod authority;
 mod files;
 mod issue;
+mod lock;
 mod show;
 
 use std::io::Write;

@@ -19,6 +19,7 @@ use time::OffsetDateTime;
 
 use super::args::InitArgs;
 use super::files::{self, Draft, Existing, Secrecy};
+use super::lock::Lock;
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
@@ -69,6 +70,7 @@ const REPLACING: &str =
 
 /// `imex pki init`.
 pub(super) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
+    let _lock = Lock::make(&args.common.dir)?;
     let (key, certificate) = make(args).map_err(|error| failed(&error))?;
     let facts = facts(&certificate)?;
     let (key_path, path) = (key_path(&args.common.dir), certificate_path(&args.common.dir));
@@ -76,7 +78,7 @@ pub(super) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
         Draft { path: key_path.clone(), secrecy: Secrecy::Secret, text: key },
         Draft { path: path.clone(), secrecy: Secrecy::Public, text: certificate },
     ];
-    files::write(&drafts, Existing::from_force(args.common.force, REPLACING))?;
+    files::write(&drafts, Existing::from_force(args.common.force, REPLACING.to_owned()))?;
     let made = Made { authority: &path, key: &key_path, subject: &facts.subject, not_after: facts.not_after };
     match crate::cli::format(args.common.json) {
         Format::Json => output::json(&made, out)?,

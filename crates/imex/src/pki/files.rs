@@ -26,18 +26,18 @@ pub(super) enum Secrecy {
 }
 
 /// Whether files that are there are replaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Existing {
     /// They are a failure.
     Kept {
         /// What to do about it.
-        hint: &'static str,
+        hint: String,
     },
     Replaced,
 }
 
 impl Existing {
-    pub(super) fn from_force(force: bool, hint: &'static str) -> Self {
+    pub(super) fn from_force(force: bool, hint: String) -> Self {
         if force { Existing::Replaced } else { Existing::Kept { hint } }
     }
 }
@@ -120,8 +120,14 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::because(Exit::PkiUnwritable, format!("{}: {error}", path.display()))
+pub(super) fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::because(Exit::PkiUnwritable, format!("{}: {}", path.display(), in_words(error)))
+}
+
+/// What the system says, without its number for it.
+pub(super) fn in_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" (os error").map_or(text.clone(), |(words, _)| words.to_lowercase())
 }
 
 #[cfg(test)]
@@ -150,7 +156,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let drafts = ["one", "two"].map(|name| draft(temp.path().join(name), "new"));
         fs::write(temp.path().join("two"), "old").unwrap();
-        assert!(write(&drafts, Existing::Kept { hint: "" }).is_err());
+        assert!(write(&drafts, Existing::Kept { hint: String::new() }).is_err());
         assert!(!temp.path().join("one").exists());
         write(&drafts, Existing::Replaced).unwrap();
         assert_eq!(fs::read_to_string(temp.path().join("two")).unwrap(), "new");

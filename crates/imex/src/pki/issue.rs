@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::args::IssueArgs;
 use super::authority::{self, Authority, Side, Terms};
 use super::files::{self, Draft, Existing, Secrecy};
+use super::lock::{Lock, WAIT};
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::output::{self, Format, count};
@@ -18,6 +19,7 @@ use crate::output::{self, Format, count};
 /// Issues to all nodes or to none.
 pub(super) fn run(args: &IssueArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     let nodes = nodes(args)?;
+    let _lock = Lock::take(&args.common.dir, WAIT)?;
     let authority = Authority::open(&args.common.dir)?;
     authority.outlives(args.days)?;
     let target = args.out.clone().unwrap_or_else(|| args.common.dir.join("nodes"));
@@ -29,7 +31,7 @@ pub(super) fn run(args: &IssueArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
         let not_after = draft(&authority, &terms, &dir, &mut drafts)?;
         issued.push(IssuedTo { node: node.entry, dir, not_after });
     }
-    files::write(&drafts, Existing::from_force(args.common.force, REPLACING))?;
+    files::write(&drafts, Existing::from_force(args.common.force, replacing(&issued)))?;
     let subject = &authority.facts().subject;
     let answer = Answer {
         authority: subject,
@@ -44,9 +46,25 @@ pub(super) fn run(args: &IssueArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-/// About files that are there already.
-const REPLACING: &str =
-    "--force issues anew to every node, and what they have counts until it ends; --node ENTRY issues to one";
+/// What to do about files that are there already: if that is so of some nodes only, the others are new.
+fn replacing(asked: &[IssuedTo]) -> String {
+    /// So many names are read.
+    const NAMED: usize = 10;
+    let new: Vec<&str> = asked.iter().filter(|to| !to.dir.exists()).map(|to| to.node.as_str()).collect();
+    let rest = match new.len().checked_sub(NAMED) {
+        None | Some(0) => String::new(),
+        Some(more) => format!(" and {more} more"),
+    };
+    match new.as_slice() {
+        [] => "--force issues anew to every node, and what they have counts until it ends; --node ENTRY issues to one"
+            .to_owned(),
+        [..] => format!(
+            "only {}{rest} {} new; --node ENTRY issues to one, --force anew to every node",
+            new[..new.len().min(NAMED)].join(", "),
+            if new.len() == 1 { "is" } else { "are" }
+        ),
+    }
+}
 
 /// A node that gets certificates.
 struct Node {

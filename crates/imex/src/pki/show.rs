@@ -12,6 +12,7 @@ use rustls_pki_types::pem::PemObject;
 use serde::Serialize;
 
 use super::args::ShowArgs;
+use super::files::in_words;
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
@@ -103,7 +104,7 @@ impl Shown {
 fn read(path: &Path) -> Result<Vec<Certificate>, Failure> {
     let unreadable =
         |why: String| Failure::because(Exit::CertificateUnreadable, format!("{}: {why}", path.display()));
-    let text = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    let text = fs::read(path).map_err(|error| unreadable(in_words(&error)))?;
     let mut found = Vec::new();
     for der in CertificateDer::pem_slice_iter(&text) {
         let der = der.map_err(|error| unreadable(error.to_string()))?;

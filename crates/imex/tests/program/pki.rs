@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::program::{imex, redactions, run, transcript};
+use crate::program::{imex, redactions, run, transcript, until};
 
 #[test]
 fn help_and_wrong_command_lines_of_pki_are_as_recorded() {
@@ -87,6 +87,59 @@ fn an_authority_whose_key_is_another_or_that_ends_too_soon_issues_nothing() {
     assert_eq!(said.code, 112, "{}", said.err);
     assert!(said.err.contains("does not fit the certificate in"), "{}", said.err);
     assert!(!dir.join("nodes/10.0.0.2").exists());
+}
+
+#[test]
+fn of_two_that_make_an_authority_at_once_one_does_and_its_key_fits() {
+    let temp = tempfile::tempdir().unwrap();
+    for round in 0..5 {
+        let dir = temp.path().join(round.to_string());
+        let init = || imex(&["pki", "init", "--dir", dir.to_str().unwrap()]).output();
+        let codes = std::thread::scope(|scope| {
+            let other = scope.spawn(init);
+            [init(), other.join().unwrap()].map(|ended| ended.unwrap().status.code().unwrap())
+        });
+        assert!(codes == [0, 111] || codes == [111, 0], "{codes:?}");
+        let issued = run(imex(&["pki", "issue", "--node", "10.0.0.1", "--dir"]).arg(&dir));
+        assert_eq!(issued.code, 0, "{}", issued.err);
+    }
+}
+
+#[test]
+fn a_run_waits_for_another_that_is_at_work_in_the_folder() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, node) = (temp.path().join("pki"), temp.path().join("pki/nodes/10.0.0.1"));
+    assert_eq!(run(imex(&["pki", "init", "--dir"]).arg(&dir)).code, 0);
+    let other = fs::File::open(&dir).unwrap();
+    other.lock().unwrap();
+    let mut issue = imex(&["pki", "issue", "--node", "10.0.0.1", "--dir"]);
+    let mut waiting = issue.arg(&dir).stdout(std::process::Stdio::null()).spawn().unwrap();
+    // It has opened the folder, and has neither written nor ended.
+    let holds = || {
+        let open = fs::read_dir(format!("/proc/{}/fd", waiting.id())).into_iter().flatten().flatten();
+        open.filter_map(|entry| entry.path().read_link().ok()).any(|open| open == dir)
+    };
+    until("the run has opened the folder", holds);
+    assert!(!node.exists());
+    assert!(waiting.try_wait().unwrap().is_none());
+    drop(other);
+    assert!(waiting.wait().unwrap().success());
+    assert!(node.join("server.key").exists());
+}
+
+#[test]
+fn of_a_list_with_new_entries_it_is_said_which_they_are_and_the_system_speaks_in_words() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, map) = (temp.path().join("pki"), temp.path().join("nodes.cfg"));
+    let pki = |words: &[&str]| run(imex(&["pki"]).args(words).arg("--dir").arg(&dir));
+    assert_eq!(pki(&["init"]).code, 0);
+    assert_eq!(pki(&["issue", "--node", "10.0.0.1"]).code, 0);
+    fs::write(&map, "10.0.0.1\n10.0.0.2\nnode-3\n").unwrap();
+    let said = pki(&["issue", "--nodes", map.to_str().unwrap()]);
+    assert_eq!(said.code, 111, "{}", said.err);
+    assert!(said.err.contains("only 10.0.0.2, node-3 are new; --node ENTRY issues to one"), "{}", said.err);
+    let said = run(&mut imex(&["pki", "show", dir.to_str().unwrap()]));
+    assert!(said.err.contains(": is a directory\n"), "{}", said.err);
 }
 
 #[test]
