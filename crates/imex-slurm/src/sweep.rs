@@ -14,6 +14,8 @@ use imex_host::channel::{self, Listing};
 use imex_host::lease::{Lease, Leases};
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Budget;
+use crate::clock::Clock;
 use crate::epilog::{self, Hands, Plan, Report};
 use crate::job_domain::{JobDomain, JobDomainFile};
 use crate::lock::{self, LockError};
@@ -145,14 +147,16 @@ fn sweep_domain(domain: &JobDomain, found: &Found<'_>, life: Life, sweep: &mut S
 }
 
 /// Looks and takes away. Slurm is asked before the turn is taken, since it may be slow; what has changed by then is left to
-/// the next sweep. `node` is Slurm's name for this node, if that is certain.
+/// the next sweep. The epilog's budget is that of a sweep. `node` is Slurm's name for this node, if that is certain.
 pub async fn run<M: Machine, S: ServiceManager>(
     node: Option<&str>,
     machine: &M,
     mut hands: Hands<'_, S>,
+    clock: Clock,
 ) -> (Sweep, Report) {
     let mut report = Report::default();
-    match swept(node, machine, &mut hands, &mut report).await {
+    let time = Time { clock, budget: Budget::new(clock.now(), hands.operator.epilog_budget) };
+    match swept((node, machine), &mut hands, time, &mut report).await {
         Ok(sweep) => (sweep, report),
         Err(problem) => {
             report.problems.push(problem);
@@ -161,16 +165,31 @@ pub async fn run<M: Machine, S: ServiceManager>(
     }
 }
 
+/// What a sweep may take.
+#[derive(Clone, Copy)]
+struct Time {
+    clock: Clock,
+    budget: Budget,
+}
+
+impl Time {
+    /// How long a part of it may take that would like `wish`.
+    fn step(self, wish: Duration) -> Duration {
+        self.budget.step(self.clock.now(), wish)
+    }
+}
+
 async fn swept<M: Machine, S: ServiceManager>(
-    node: Option<&str>,
-    machine: &M,
+    (node, machine): (Option<&str>, &M),
     hands: &mut Hands<'_, S>,
+    time: Time,
     report: &mut Report,
 ) -> Result<Sweep, epilog::Problem> {
     let operator = hands.operator;
     let seen = Seen::now(operator)?;
-    let lives = ask(node, operator, machine, &seen).await;
-    let turn = match lock::turn(&operator.files.run, TURN).await {
+    let within = || time.step(operator.tools.scontrol_deadline);
+    let lives = ask(node, machine, &seen, within).await;
+    let turn = match lock::turn(&operator.files.run, time.step(TURN)).await {
         Ok(turn) => turn,
         // A prolog or an epilog is at work: there will be another sweep.
         Err(LockError::Busy { .. }) => return Ok(Sweep::default()),
@@ -185,20 +204,20 @@ async fn swept<M: Machine, S: ServiceManager>(
     let found =
         Found { domain: domain.as_ref(), broken: *broken, leases, channels, boot: &boot, lives: &lives };
     let sweep = plan(&found, operator);
-    take_away(&sweep, domain.as_ref(), hands, report).await;
+    take_away((&sweep, domain.as_ref()), hands, time, report).await;
     drop(turn);
     Ok(sweep)
 }
 
 async fn take_away<S: ServiceManager>(
-    sweep: &Sweep,
-    domain: Option<&JobDomain>,
+    (sweep, domain): (&Sweep, Option<&JobDomain>),
     hands: &mut Hands<'_, S>,
+    time: Time,
     report: &mut Report,
 ) {
     report.plan = sweep.plan.clone();
     if sweep.plan.domain {
-        hands.take_away(hands.operator.epilog_budget, domain, report).await;
+        hands.take_away(time.budget.left(time.clock.now()), domain, report).await;
     }
     epilog::remove(hands.operator, sweep.channels.iter().copied(), report);
     if report.problems.is_empty() {
@@ -234,12 +253,12 @@ impl Seen {
 }
 
 /// Asks Slurm about every job that is named. A job runs on the node that its domain's state names; of one that only a lease
-/// names, the node is `node`, or else any.
+/// names, the node is `node`, or else any. Each answer may take what `within` says then.
 async fn ask<M: Machine>(
     node: Option<&str>,
-    operator: &Operator,
     machine: &M,
     seen: &Seen,
+    within: impl Fn() -> Duration,
 ) -> BTreeMap<u32, Life> {
     let by_lease = seen.leases.iter().filter_map(|lease| Some((job_of(&lease.holder)?, node)));
     let mut jobs: BTreeMap<u32, Option<&str>> = by_lease.collect();
@@ -247,7 +266,7 @@ async fn ask<M: Machine>(
     let mut lives = BTreeMap::new();
     for (job, node) in jobs {
         let words = ["show", "job", &job.to_string(), "--json"];
-        let said = machine.scontrol(&words, operator.tools.scontrol_deadline).await;
+        let said = machine.scontrol(&words, within()).await;
         lives.insert(job, life(&said, job, node));
     }
     lives
@@ -336,8 +355,6 @@ mod tests {
     use crate::job_domain::{JobChannel, SCHEMA_VERSION, Stage};
 
     const NOW: &str = "0d2b9c1e-1111-2222-3333-444455556666";
-    /// A policy that is like none, on a node whose state is broken.
-    const BROKEN: &str = "# broken";
     const BEFORE: &str = "0d2b9c1e-1111-2222-3333-444455557777";
 
     #[test]
@@ -350,7 +367,7 @@ mod tests {
             (BEFORE, Life::Unknown, true, Some(What::Lost)),
             (BEFORE, Life::Ended, true, Some(What::Rebooted)),
         ] {
-            let sweep = planned("", Some(domain(boot)), &[], life, &[]);
+            let sweep = planned("", of(boot), &[], life, &[]);
             let found: Vec<What> = sweep.findings.iter().map(|finding| finding.what).collect();
             assert_eq!((sweep.plan.domain, found), (taken, Vec::from_iter(what)), "{boot} {life:?}");
             assert_eq!(sweep.plan.channel, taken.then_some(8));
@@ -360,14 +377,14 @@ mod tests {
 
     #[test]
     fn leases_of_ended_jobs_are_given_back_and_others_stay() {
-        let leases = |life| planned("", None, &["7.0", "backup"], life, &[]).plan.leases.len();
+        let leases = |life| planned("", State::None, &["7.0", "backup"], life, &[]).plan.leases.len();
         assert_eq!((leases(Life::Ended), leases(Life::Runs), leases(Life::Unknown)), (1, 0, 0));
     }
 
     #[test]
     fn channels_of_no_job_are_removed_where_each_job_has_its_own() {
         let policy = "channels.use = \"per-job\"\nchannels.boot = \"0,3\"";
-        let swept = |policy, life| planned(policy, Some(domain(NOW)), &[], life, &[0, 3, 8, 9]).channels;
+        let swept = |policy, life| planned(policy, of(NOW), &[], life, &[0, 3, 8, 9]).channels;
         assert_eq!(swept(policy, Life::Runs), [9]);
         assert_eq!(swept(policy, Life::Ended), [8, 9]);
         assert_eq!(swept("", Life::Ended), [0; 0]);
@@ -398,13 +415,7 @@ mod tests {
         assert_eq!(life(&Err(Unknown::new("no answer")), 7, own), Life::Unknown);
     }
 
-    fn planned(
-        policy: &str,
-        domain: Option<JobDomain>,
-        leases: &[&str],
-        life: Life,
-        channels: &[u32],
-    ) -> Sweep {
+    fn planned(policy: &str, state: State, leases: &[&str], life: Life, channels: &[u32]) -> Sweep {
         let operator = Operator::parse(policy, Path::new("openimex.toml")).unwrap();
         let lease = |name: &&str| Lease { holder: name.parse().unwrap(), since: None };
         let leases: Vec<Lease> = leases.iter().map(lease).collect();
@@ -414,9 +425,14 @@ mod tests {
         let channels = Listing { channels: channels.collect(), ..Listing::default() };
         let lives = BTreeMap::from([(7, life)]);
         let boot = NOW.parse().unwrap();
+        let (domain, broken) = match state {
+            State::None => (None, false),
+            State::Of(domain) => (Some(*domain), false),
+            State::Broken => (None, true),
+        };
         let found = Found {
             domain: domain.as_ref(),
-            broken: policy == BROKEN,
+            broken,
             leases: &leases,
             channels: &channels,
             boot: &boot,
@@ -427,11 +443,22 @@ mod tests {
 
     #[test]
     fn a_state_that_nobody_can_read_goes_when_no_job_has_a_lease() {
-        let taken = |leases: &[&str], life| planned(BROKEN, None, leases, life, &[]).plan.domain;
+        let taken = |leases: &[&str], life| planned("", State::Broken, leases, life, &[]).plan.domain;
         assert!(taken(&[], Life::Unknown));
         assert!(taken(&["7.0"], Life::Ended));
         assert!(!taken(&["7.0"], Life::Runs) && !taken(&["7.0"], Life::Unknown));
         assert!(!taken(&["backup"], Life::Ended));
+    }
+
+    /// What a node's state is.
+    enum State {
+        None,
+        Of(Box<JobDomain>),
+        Broken,
+    }
+
+    fn of(boot: &str) -> State {
+        State::Of(Box::new(domain(boot)))
     }
 
     fn domain(boot: &str) -> JobDomain {

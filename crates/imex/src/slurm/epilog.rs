@@ -15,13 +15,15 @@ use serde::Serialize;
 use super::account::{Account, Outcome, Subject};
 use super::args::ScriptArgs;
 use super::watchdog::Watchdog;
-use super::{environment, manager, misconfigured};
+use super::{environment, exit, manager, misconfigured};
 use crate::cli::format;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::fault;
 use crate::output::{self, Format};
-use crate::run::block_on;
+
+/// What to do about an epilog that has not done all: nothing, as a rule.
+const GOES_ON: &str = "`imex slurm sweep`, or the next prolog, goes on from here";
 
 /// What an epilog came to.
 #[derive(Debug, Serialize)]
@@ -45,23 +47,46 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     watchdog.know(operator.epilog_budget, &operator.files, &subject);
     let account = Account { kind: Kind::Epilog, clock, files: &operator.files, subject };
     let wrong = wrong.map(misconfigured);
-    let me = JobName::read(&environment).map_err(|error| {
-        Failure::new(Exit::JobContext, &error).hint(
-            "by hand it needs SLURM_JOB_ID, and SLURM_JOB_SLUID where the job's lease has it: docs/prolog.md",
-        )
-    });
-    let me = me.inspect_err(|failure| {
-        let outcome =
-            Outcome { ending: Ending::Context.word(), exit: failure.exit(), message: failure.message() };
-        account.keep(&account.record(), &outcome);
-    })?;
-    let report = clean(&me, &account, (&operator, &watchdog))?;
-    let problems: Vec<String> = report.problems.iter().map(|problem| chain(problem)).collect();
+    let done = match JobName::read(&environment) {
+        Ok(me) => clean(&me, &account, (&operator, &watchdog)).map(|report| (me.job, report)),
+        Err(error) => Err(NotDone { ending: Ending::Context, message: chain(&error) }),
+    };
     watchdog.doing(format!("writing its record in {}", operator.files.state.display()));
-    keep(&account, &report, &problems, wrong.as_ref());
-    match wrong {
-        Some(failure) => Err(failure.into()),
-        None => tell(args, me.job, (&report, &problems), out),
+    match (done, wrong) {
+        (Ok((job, report)), wrong) => {
+            let problems: Vec<String> = report.problems.iter().map(|problem| chain(problem)).collect();
+            keep(&account, &report, &problems, wrong.as_ref());
+            watchdog.ends();
+            match wrong {
+                Some(failure) => Err(failure.into()),
+                None => tell(args, job, (&report, &problems), out),
+            }
+        }
+        (Err(not_done), _) => {
+            let failure = not_done.kept(&account);
+            watchdog.ends();
+            Err(failure.into())
+        }
+    }
+}
+
+/// Why there is no report of what was taken away.
+struct NotDone {
+    ending: Ending,
+    message: String,
+}
+
+impl NotDone {
+    /// Writes it into the record.
+    fn kept(self, account: &Account<'_>) -> Failure {
+        let NotDone { ending, message } = self;
+        let outcome = Outcome { ending: ending.word(), exit: exit(ending), message: &message };
+        account.keep(&account.record(), &outcome);
+        let failure = Failure::because(exit(ending), message);
+        failure.hint(match ending == Ending::Context {
+            true => "by hand it needs SLURM_JOB_ID, and SLURM_JOB_SLUID where the job's lease has it: docs/prolog.md",
+            false => GOES_ON,
+        })
     }
 }
 
@@ -70,7 +95,7 @@ fn clean(
     me: &JobName,
     account: &Account<'_>,
     (operator, watchdog): (&Operator, &Watchdog),
-) -> Result<Report, Failure> {
+) -> Result<Report, NotDone> {
     watchdog.doing(format!("opening its log in {}", operator.files.logs.display()));
     let mut log = account.log();
     let mut say = |level, text: &str| log.line(account.clock.wall(), level, text);
@@ -80,8 +105,14 @@ fn clean(
         fault::point(step);
     };
     watchdog.doing(format!("looking for the state of its job in {}", operator.files.state.display()));
-    let hands = Hands { operator, manager: manager(operator)?, after: &after };
-    let report = block_on(epilog::run(me, hands, account.clock))?;
+    let report = manager(operator)
+        .map_err(|failure| NotDone { ending: Ending::Misconfigured, message: failure.message().to_owned() })
+        .and_then(|manager| {
+            let hands = Hands { operator, manager, after: &after };
+            let cleaned = watchdog.run(epilog::run(me, hands, account.clock));
+            cleaned.map_err(|cut| NotDone { ending: cut.ending(), message: chain(&cut) })
+        });
+    let report = report.inspect_err(|not_done| say(Level::Error, &not_done.message))?;
     for did in &report.did {
         say(Level::Info, &did.to_string());
     }
@@ -119,7 +150,7 @@ fn tell(
         (Format::Json, _) => output::json(&Done { exit_code, job, did: &report.did, problems }, out)?,
         (Format::Text, true) => writeln!(out, "{}", message(report, problems))?,
         (Format::Text, false) => {
-            let hint = "the rest was done; `imex slurm sweep`, or the next prolog, goes on from here";
+            let hint = format!("the rest was done; {GOES_ON}");
             return Err(Failure::because(exit_code, message(report, problems)).hint(hint).into());
         }
     }

@@ -11,8 +11,8 @@ use imex_slurm::joblog::{JobLog, Level};
 use imex_slurm::outcome::Ending;
 use imex_slurm::prolog::{Ended, Prolog, Site, Step};
 use imex_slurm::record::{Kind, Record};
+use imex_slurm::service::OverBus;
 use serde::Serialize;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::account::{Account, Outcome, Subject};
 use super::args::ScriptArgs;
@@ -25,7 +25,6 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::fault;
 use crate::output::{self, Format};
-use crate::run::block_on;
 
 /// What a prolog came to.
 #[derive(Debug, Serialize)]
@@ -51,8 +50,9 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     watchdog.doing(format!("opening its log in {}", operator.files.logs.display()));
     let mut log = account.log();
     watchdog.doing("its first step");
-    let (ended, record) = match job(wrong.as_ref(), &environment) {
-        Ok(context) => form(context, &account, (&operator, &watchdog), log)?,
+    let at_hand = job(wrong.as_ref(), &environment).and_then(|job| Ok((job, bus(&operator)?)));
+    let (ended, record) = match at_hand {
+        Ok(at_hand) => form(at_hand, &account, (&operator, &watchdog), log),
         Err(ended) => {
             log.line(clock.wall(), Level::Error, &ended.message);
             (ended, account.record())
@@ -63,6 +63,7 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     let exit_code = exit(ending);
     let outcome = Outcome { ending: ending.word(), exit: exit_code, message };
     let record = account.keep(&record, &outcome);
+    watchdog.ends();
     let done = Done { exit_code, ending, job: account.subject.job, message, record: record.as_deref() };
     tell(args, &done, out)
 }
@@ -77,38 +78,33 @@ fn job(wrong: Option<&OperatorError>, environment: &Environment) -> Result<JobCo
         .map_err(|error| ended(Ending::Context, &error))
 }
 
+/// Who stops and starts the service.
+fn bus(operator: &Operator) -> Result<OverBus, Ended> {
+    manager(operator)
+        .map_err(|failure| Ended { ending: Ending::Misconfigured, message: failure.message().to_owned() })
+}
+
 fn form(
-    context: JobContext,
+    (context, manager): (JobContext, OverBus),
     account: &Account<'_>,
     (operator, watchdog): (&Operator, &Watchdog),
     log: JobLog,
-) -> Result<(Ended, Record), Failure> {
+) -> (Ended, Record) {
     let site = Site {
         operator,
         machine: ThisMachine::new(&operator.tools),
-        manager: manager(operator)?,
+        manager,
         eyes: |own: &str| NodeEyes::new(operator, own),
         after: &|step: Step| {
             watchdog.after(step.word());
             fault::point(step.word());
         },
     };
-    let clock = account.clock;
-    let mut prolog = Prolog::new(site, context, clock, log, account.record());
-    let ended = block_on(async {
-        let mut terminated = terminated()?;
-        tokio::select! {
-            // Slurm kills ten milliseconds after it has asked: nothing comes first.
-            biased;
-            _ = terminated.recv() => {
-                watchdog.ends();
-                Ok(told_to_end(operator, clock))
-            }
-            ended = prolog.run() => Ok::<_, Failure>(ended),
-        }
-    })??;
+    let mut prolog = Prolog::new(site, context, account.clock, log, account.record());
+    let ended = watchdog.run(prolog.run());
+    let ended = ended.unwrap_or_else(|cut| Ended { ending: cut.ending(), message: chain(&cut) });
     let record = prolog.finish(&ended);
-    Ok((ended, record))
+    (ended, record)
 }
 
 fn tell(args: &ScriptArgs, done: &Done<'_>, out: &mut dyn Write) -> Result<Exit, Stop> {
@@ -126,18 +122,4 @@ fn tell(args: &ScriptArgs, done: &Done<'_>, out: &mut dyn Write) -> Result<Exit,
         }
     }
     Ok(done.exit_code)
-}
-
-fn terminated() -> Result<Signal, Failure> {
-    signal(SignalKind::terminate()).map_err(|error| Failure::because(Exit::Failed, chain(&error)))
-}
-
-fn told_to_end(operator: &Operator, clock: Clock) -> Ended {
-    let spent = output::millis(clock.now().since_origin());
-    let budget = output::millis(operator.prolog.budget);
-    let message = format!(
-        "the prolog was told to end after {spent} ms of its budget of {budget} ms: Slurm's PrologTimeout is too short for it, or \
-         slurmd was stopped"
-    );
-    Ended { ending: Ending::Terminated, message }
 }

@@ -1,23 +1,23 @@
 //! `imex slurm sweep`.
 
 use std::io::Write;
-use std::path::Path;
 
-use imex_config::chain;
+use imex_config::{Operator, chain};
 use imex_slurm::clock::Clock;
 use imex_slurm::epilog::{Did, Hands};
-use imex_slurm::record::{Kind, Record, Result as Outcome};
+use imex_slurm::record::Kind;
 use imex_slurm::sweep::{self, Finding, Sweep, What};
 use serde::Serialize;
 
+use super::account::{Account, Outcome, Subject};
 use super::args::SweepArgs;
 use super::machine::ThisMachine;
-use super::{configuration, manager};
+use super::watchdog::Watchdog;
+use super::{configuration, exit, manager};
 use crate::cli::format;
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
 use crate::output::{self, Format};
-use crate::run::block_on;
 
 /// What a sweep came to.
 #[derive(Debug, Serialize)]
@@ -32,30 +32,45 @@ struct Done<'d> {
 /// Runs the command.
 pub(super) fn run(args: &SweepArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     let clock = Clock::start();
+    let bare = Operator::default();
+    let watchdog = Watchdog::start(Kind::Sweep, clock, bare.epilog_budget, bare.files);
+    watchdog.doing(format!("reading {}", args.script.config.display()));
     let operator = configuration(&args.script.config)?;
+    watchdog.know(operator.epilog_budget, &operator.files, &Subject::default());
+    let account = Account { kind: Kind::Sweep, clock, files: &operator.files, subject: Subject::default() };
     // A machine's own name may be another than Slurm's for it.
     let node = args.node.as_deref();
     let machine = ThisMachine::new(&operator.tools);
-    let hands = Hands { operator: &operator, manager: manager(&operator)?, after: &|_| {} };
-    let (swept, report) = block_on(sweep::run(node, &machine, hands))?;
+    let after = |step: &str| watchdog.after(step);
+    let hands = Hands { operator: &operator, manager: manager(&operator)?, after: &after };
+    watchdog.doing(format!("looking for what was left in {}", operator.files.state.display()));
+    let swept = watchdog.run(sweep::run(node, &machine, hands, clock));
+    watchdog.doing(format!("writing its record in {}", operator.files.state.display()));
+    let mut record = account.record();
+    record.note("node", &node);
+    let (swept, report) = match swept {
+        Ok(swept) => swept,
+        Err(cut) => {
+            let (exit, message) = (exit(cut.ending()), chain(&cut));
+            let outcome = Outcome { ending: cut.ending().word(), exit, message: &message };
+            account.keep(&record, &outcome);
+            watchdog.ends();
+            return Err(Failure::because(exit, message).into());
+        }
+    };
     let problems: Vec<String> = report.problems.iter().map(|problem| chain(problem)).collect();
     let code = if problems.is_empty() { Exit::Done } else { Exit::NotTakenAway };
     let findings = &swept.findings;
     if !(report.did.is_empty() && problems.is_empty())
         || findings.iter().any(|found| found.what == What::Lost)
     {
-        let mut record = Record::begin(Kind::Sweep, clock.wall());
-        record.note("node", &node);
         record.note("sweep", &swept);
         record.note("did", &report.did);
         record.note("problems", &problems);
         let ending = if problems.is_empty() { "swept" } else { "not_taken_away" };
-        let message = problems.join("; ");
-        let outcome = Outcome { ending, exit_code: code.code(), message: &message };
-        let boot = imex_host::boot::id(Path::new(imex_host::boot::DEFAULT_ID_PATH)).ok();
-        let text = record.text(&outcome, boot.as_ref(), clock.wall());
-        record.write(&operator.files.state, "sweep", &text, operator.files.keep);
+        account.keep(&record, &Outcome { ending, exit: code, message: &problems.join("; ") });
     }
+    watchdog.ends();
     match format(args.script.json) {
         Format::Json => {
             let done = Done { exit_code: code, node, findings, did: &report.did, problems: &problems };

@@ -4,10 +4,13 @@
 //! any more. This one waits beside it from the first moment on and touches no file itself: it says on standard error what
 //! is wrong, lets yet another thread try to write the record, and ends the process with the code of a run whose time was over.
 //! So the budget holds for the whole, and Slurm's SIGTERM is always answered.
+//!
+//! A script that is at work answers SIGTERM itself, with all that it knows: [`Watchdog::run`]. One of the two tells how the
+//! run ended, never both.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -15,23 +18,25 @@ use imex_config::operator::Files;
 use imex_core::Moment;
 use imex_slurm::budget::BEYOND;
 use imex_slurm::clock::Clock;
-use imex_slurm::joblog::Level;
 use imex_slurm::outcome::Ending;
 use imex_slurm::record::Kind;
+use thiserror::Error;
+use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use super::account::{Account, Outcome, Subject};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use super::account::Subject;
 use crate::run::block_on;
+
+mod last_words;
 
 /// How long the script has to answer SIGTERM itself, with all that it knows. Slurm kills ten milliseconds after it.
 const OWN_ANSWER: Duration = Duration::from_millis(4);
 
-/// How long writing the record may take after SIGTERM, and after the budget. The folder may be what hangs.
-const RECORD: (Duration, Duration) = (Duration::from_millis(3), Duration::from_millis(250));
+/// How long a script may take to tell how it ended, once it is at that. Slurm kills whoever takes longer than ten milliseconds
+/// after SIGTERM; nobody else is in such a hurry.
+const TELLING: Duration = Duration::from_secs(1);
 
 /// A thread that ends this process. It goes with the process.
 pub(super) struct Watchdog {
@@ -44,8 +49,8 @@ struct Shared {
     watched: Mutex<Watched>,
     /// The deadline is another one.
     moved: Notify,
-    /// The script has what it ends with, and writes it down.
-    ending: AtomicBool,
+    /// The script waits for something that wakes it, and does not hang.
+    waits: AtomicBool,
 }
 
 /// What is known of the script.
@@ -58,25 +63,64 @@ struct Watched {
     files: Files,
     /// Whose script it is.
     subject: Subject,
+    /// Who tells how the run ends: whoever says first that it will.
+    teller: Option<Teller>,
+}
+
+/// Who can tell how a run ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Teller {
+    Script,
+    Watchdog,
 }
 
 /// Why the process is ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
+    /// Slurm has sent SIGTERM.
     Terminated,
+    /// Its time is over.
     Overdue,
+}
+
+/// What kept a script from coming to its own end.
+#[derive(Debug, Error)]
+pub(super) enum Cut {
+    /// SIGTERM.
+    #[error(
+        "the {} was told to end after {spent_ms} ms of its budget of {budget_ms} ms: Slurm's time-out is too short for it, or \
+         slurmd was stopped", kind.word()
+    )]
+    Terminated { kind: Kind, spent_ms: u128, budget_ms: u128 },
+    /// It cannot wait for anything.
+    #[error("this machine has no means to wait left")]
+    NoRuntime(#[source] io::Error),
+    /// It could not answer SIGTERM.
+    #[error("SIGTERM cannot be caught on this machine")]
+    NoSignals(#[source] io::Error),
+}
+
+impl Cut {
+    /// The same as the ending of a run.
+    pub(super) const fn ending(&self) -> Ending {
+        match self {
+            Cut::Terminated { .. } => Ending::Terminated,
+            Cut::NoRuntime(_) | Cut::NoSignals(_) => Ending::Unfit,
+        }
+    }
 }
 
 impl Watchdog {
     /// Watches from now on. Until the configuration is read, `budget` and `files` are those that hold without one.
     pub(super) fn start(kind: Kind, clock: Clock, budget: Duration, files: Files) -> Self {
-        let watched =
-            Watched { doing: "its beginning".to_owned(), budget, files, subject: Subject::default() };
+        let doing = "its beginning".to_owned();
+        let watched = Watched { doing, budget, files, subject: Subject::default(), teller: None };
         let shared = Arc::new(Shared {
             clock,
             kind,
             watched: Mutex::new(watched),
             moved: Notify::new(),
-            ending: AtomicBool::new(false),
+            waits: AtomicBool::new(false),
         });
         let theirs = Arc::clone(&shared);
         // Without a thread there is no watchdog; the script's own deadlines are there still.
@@ -94,9 +138,39 @@ impl Watchdog {
         self.doing(format!("what follows its step {step:?}"));
     }
 
-    /// The script has come to its end by itself, and tells it: whatever comes now, it has not hung before.
+    /// The script tells how it ends, from now on: the watchdog says nothing any more. Where the watchdog has been quicker this
+    /// does not return, and the process ends.
     pub(super) fn ends(&self) {
-        self.shared.ending.store(true, Ordering::Release);
+        while !self.shared.is_told_by(Teller::Script) {
+            thread::park();
+        }
+    }
+
+    /// Does the waiting part of a script on this thread, until it is done or Slurm asks for the end.
+    ///
+    /// # Errors
+    ///
+    /// If it did not come to its own end. After SIGTERM the telling is the script's: [`Watchdog::ends`].
+    pub(super) fn run<F: Future>(&self, work: F) -> Result<F::Output, Cut> {
+        let (parks, wakes) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .on_thread_park(move || parks.waits.store(true, Ordering::Release))
+            .on_thread_unpark(move || wakes.waits.store(false, Ordering::Release))
+            .build()
+            .map_err(Cut::NoRuntime)?;
+        runtime.block_on(async {
+            let mut terminated = signal(SignalKind::terminate()).map_err(Cut::NoSignals)?;
+            tokio::select! {
+                // Slurm kills ten milliseconds after it has asked: nothing comes first.
+                biased;
+                _ = terminated.recv() => {
+                    self.ends();
+                    Err(self.shared.terminated())
+                }
+                done = work => Ok(done),
+            }
+        })
     }
 
     /// What the configuration and the environment say.
@@ -116,6 +190,16 @@ impl Shared {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the script waits for something that wakes it.
+    fn waits(&self) -> bool {
+        self.waits.load(Ordering::Acquire)
+    }
+
+    /// Whether this one tells how the run ends.
+    fn is_told_by(&self, who: Teller) -> bool {
+        *self.watched().teller.get_or_insert(who) == who
+    }
+
     fn watch(self: Arc<Self>) {
         let end = block_on(async {
             let Ok(mut terminated) = signal(SignalKind::terminate()) else { return None };
@@ -124,7 +208,12 @@ impl Shared {
                 tokio::select! {
                     biased;
                     _ = terminated.recv() => {
+                        let waited = self.waits();
                         sleep(OWN_ANSWER).await;
+                        // It has not hung, and answers as soon as the machine lets it.
+                        if waited || self.waits() {
+                            sleep(TELLING).await;
+                        }
                         return Some(End::Terminated);
                     }
                     () = self.moved.notified() => {}
@@ -133,69 +222,16 @@ impl Shared {
             }
         });
         if let Ok(Some(end)) = end {
-            self.end(&end);
+            last_words::say(&self, end);
         }
     }
 
-    fn end(self: Arc<Self>, end: &End) -> ! {
-        if self.ending.load(Ordering::Acquire) {
-            // Its own words are on their way; a second record would count the run twice.
-            let patience = match end {
-                End::Terminated => RECORD.0,
-                End::Overdue => RECORD.1,
-            };
-            thread::sleep(patience);
-            std::process::exit(Exit::Terminated.code().into())
-        }
-        let (message, patience) = self.told(end);
-        let failure = Failure::because(Exit::Terminated, &message);
-        let mut line = Vec::new();
-        // In one piece and past the lock of standard error, which whatever hangs may hold. Nobody can be told of a failure.
-        let _ = failure.write(&mut line);
-        let _ = nix::unistd::write(io::stderr(), &line);
-        let (done, written) = mpsc::sync_channel(1);
-        let keep = move || {
-            self.keep(&message);
-            let _ = done.send(());
-        };
-        if thread::Builder::new().spawn(keep).is_ok() {
-            let _ = written.recv_timeout(patience);
-        }
-        std::process::exit(Exit::Terminated.code().into())
+    fn terminated(&self) -> Cut {
+        let budget_ms = self.watched().budget.as_millis();
+        Cut::Terminated { kind: self.kind, spent_ms: self.spent_ms(), budget_ms }
     }
 
-    fn told(&self, end: &End) -> (String, Duration) {
-        let (watched, spent) = (self.watched(), self.clock.now().since(Moment::ZERO).as_millis());
-        let Watched { doing, budget, .. } = &*watched;
-        let kind = self.kind.word();
-        match end {
-            End::Terminated => {
-                let message = format!(
-                    "the {kind} was told to end after {spent} ms and hung: {doing} did not come back"
-                );
-                (message, RECORD.0)
-            }
-            End::Overdue => {
-                let budget = budget.as_millis();
-                let message = format!(
-                    "the {kind} was over its budget of {budget} ms and hung: {doing} did not come back, as from a file system \
-                     that is dead"
-                );
-                (message, RECORD.1)
-            }
-        }
-    }
-
-    fn keep(&self, message: &str) {
-        let (files, subject) = {
-            let watched = self.watched();
-            (watched.files.clone(), watched.subject.clone())
-        };
-        let account = Account { kind: self.kind, clock: self.clock, files: &files, subject };
-        let mut record = account.record();
-        record.note("hung", &true);
-        let ending = Ending::Terminated.word();
-        account.keep(&record, &Outcome { ending, exit: Exit::Terminated, message });
-        account.log().line(self.clock.wall(), Level::Error, message);
+    fn spent_ms(&self) -> u128 {
+        self.clock.now().since(Moment::ZERO).as_millis()
     }
 }

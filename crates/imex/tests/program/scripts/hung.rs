@@ -1,11 +1,17 @@
 //! Scripts that read from something that does not answer: a pipe that nobody writes to, as a dead network file system. They end
-//! all the same, with the code of a run whose time was over.
+//! all the same, with the code of a run whose time was over. And scripts that are at work when Slurm has them end: those have not
+//! hung, and do not say so.
 
-use std::fs;
-use std::path::Path;
-use std::process::Stdio;
+use std::cell::RefCell;
+use std::fs::{self, File};
+use std::io::{self, PipeReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
@@ -16,7 +22,7 @@ use crate::program::{said, signal, until};
 /// The budget of these scripts, what a script is given beyond it, and what a busy machine takes.
 const BUDGET: Duration = Duration::from_millis(300);
 const MARGIN: Duration = imex_slurm::budget::BEYOND;
-const BUSY: Duration = Duration::from_secs(5);
+const BUSY: Duration = Duration::from_secs(20);
 
 /// What a script says whose time was over.
 const TERMINATED: i32 = 81;
@@ -68,25 +74,133 @@ fn a_state_that_is_no_plain_file_holds_nobody_up() {
 
 #[test]
 fn slurms_request_to_end_is_answered_while_a_script_hangs() {
-    for script in ["prolog", "epilog"] {
+    for (script, hangs, at) in [
+        ("prolog", "logs/job-7.log", "hung: opening its log in "),
+        ("epilog", "logs/job-7.log", "hung: opening its log in "),
+        ("sweep", "run/turn", "hung: looking for what was left in "),
+    ] {
         let site = Site::new("");
-        pipe(&site.dir.path().join("logs/job-7.log"));
+        pipe(&site.dir.path().join(hangs));
         let child = started(&site, script);
         until_caught(child.id());
+        until(&format!("{script} hangs"), || opens(child.id()));
         signal(child.id(), Signal::SIGTERM);
         let asked = now();
         let ended = said(child);
         assert_eq!(ended.code, TERMINATED, "{}", ended.err);
         assert!(asked.elapsed() < BUSY, "{:?}", asked.elapsed());
-        assert!(
-            ended.err.contains(" was told to end after ") && ended.err.contains("hung: opening"),
-            "{}",
-            ended.err
-        );
+        assert!(ended.err.contains(" was told to end after ") && ended.err.contains(at), "{}", ended.err);
     }
 }
 
-fn started(site: &Site, script: &str) -> std::process::Child {
+#[test]
+fn slurms_request_to_end_is_answered_by_a_script_at_work_which_has_not_hung() {
+    for script in ["epilog", "sweep"] {
+        let dir = tempfile::tempdir().unwrap();
+        let scontrol = dir.path().join("scontrol");
+        fs::write(&scontrol, "#!/bin/sh\nexec /bin/sleep 1000\n").unwrap();
+        fs::set_permissions(&scontrol, fs::Permissions::from_mode(0o755)).unwrap();
+        let site = Site::new(&format!("tools.scontrol = {scontrol:?}\ntools.scontrol_deadline = \"60s\""));
+        let run = site.dir.path().join("run");
+        fs::create_dir_all(run.join("leases")).unwrap();
+        // An epilog waits for its turn, a sweep for Slurm's word, which has no end.
+        let turn = File::create(run.join("turn")).unwrap();
+        turn.lock().unwrap();
+        File::create(run.join("leases/7.0.lease")).unwrap();
+        let child = started(&site, script);
+        until_caught(child.id());
+        match script {
+            "epilog" => until("the epilog waits for its turn", || holds(child.id(), &run.join("turn"))),
+            _ => until("the sweep asks Slurm", || has_a_child(child.id())),
+        }
+        signal(child.id(), Signal::SIGTERM);
+        let ended = said(child);
+        assert_eq!(ended.code, TERMINATED, "{}", ended.err);
+        let told = format!("the {script} was told to end after ");
+        assert!(ended.err.contains(&told) && !ended.err.contains("hung"), "{}", ended.err);
+        let record = site.record_of(script);
+        assert!(record.contains("\"ending\": \"terminated\"") && !record.contains("hung"), "{record}");
+        assert_eq!(fs::read_dir(site.dir.path().join("state/records")).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn a_standard_error_that_takes_nothing_holds_no_script_up() {
+    let site = Site::new("prolog.budget = \"300ms\"");
+    pipe(&site.dir.path().join("logs/job-7.log"));
+    let (unread, full) = full_pipe();
+    let hung = site.script("prolog", &JOB).stdout(Stdio::null()).stderr(full).spawn().unwrap();
+    assert_eq!(ended(hung).code(), Some(TERMINATED));
+    assert!(site.record_of("7.0-prolog").contains("\"hung\": true"));
+    // One that fails by itself has its own record, and no other.
+    let site = Site::new("prolog.budget = \"300ms\"\nhardware.expect = \"always\"");
+    let (unread_either, full) = full_pipe();
+    let fails = site.script("prolog", &JOB).stdout(Stdio::null()).stderr(full).spawn().unwrap();
+    assert_eq!(ended(fails).code(), Some(TERMINATED));
+    assert!(site.record_of("7.0-prolog").contains("\"ending\": \"unfit\""));
+    assert_eq!(fs::read_dir(site.dir.path().join("state/records")).unwrap().count(), 1);
+    drop((unread, unread_either));
+}
+
+#[test]
+fn a_library_that_does_not_let_a_process_end_holds_no_script_up() {
+    let site = Site::new("prolog.budget = \"300ms\"");
+    pipe(&site.dir.path().join("logs/job-7.log"));
+    let library =
+        library(site.dir.path(), "void __attribute__((destructor)) end(void) { for (;;) pause(); }");
+    let mut hung = site.script("prolog", &JOB);
+    hung.env("LD_PRELOAD", library).stdout(Stdio::null()).stderr(Stdio::null());
+    assert_eq!(ended(hung.spawn().unwrap()).signal(), Some(Signal::SIGKILL as i32));
+    assert!(site.record_of("7.0-prolog").contains("\"hung\": true"));
+}
+
+/// How a process ends that has to, by itself.
+fn ended(child: Child) -> ExitStatus {
+    let (child, status) = (RefCell::new(child), RefCell::new(None));
+    until("the process has ended", || {
+        *status.borrow_mut() = child.borrow_mut().try_wait().unwrap();
+        status.borrow().is_some()
+    });
+    status.take().unwrap()
+}
+
+/// A pipe that takes nothing more, and its end that nobody reads.
+fn full_pipe() -> (PipeReader, Stdio) {
+    let (reader, mut writer) = io::pipe().unwrap();
+    fcntl(&writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
+    while writer.write(&[b'x'; 4096]).is_ok() {}
+    while writer.write(b"x").is_ok() {}
+    fcntl(&writer, FcntlArg::F_SETFL(OFlag::empty())).unwrap();
+    (reader, writer.into())
+}
+
+/// A library made of this C, by the compiler that links this test.
+fn library(dir: &Path, text: &str) -> PathBuf {
+    let (source, library) = (dir.join("end.c"), dir.join("end.so"));
+    fs::write(&source, format!("#include <unistd.h>\n{text}\n")).unwrap();
+    let compiler = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
+    assert!(compiler.unwrap().success());
+    library
+}
+
+/// If a process has a file open.
+fn holds(pid: u32, file: &Path) -> bool {
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    open.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|target| target == file)
+}
+
+/// If a process has started another one.
+fn has_a_child(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).is_ok_and(|children| !children.is_empty())
+}
+
+/// If the first thread of a process opens something that does not open.
+fn opens(pid: u32) -> bool {
+    let call = fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
+    call.split(' ').next().and_then(|number| number.parse().ok()) == Some(nix::libc::SYS_openat)
+}
+
+fn started(site: &Site, script: &str) -> Child {
     let mut command = site.script(script, &JOB);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
