@@ -100,6 +100,8 @@ pub enum Stage {
     Up,
     /// The job has a channel and needs no domain.
     ChannelOnly,
+    /// By policy the job has neither here: it has one node in this NVLink partition, and `jobs.one_node` is `skip`.
+    Skipped,
     /// It did not come UP.
     Failed,
 }

@@ -243,6 +243,8 @@ mod tests {
         assert_eq!(judge(Some(&domain(Stage::Failed)), &[8], &boot(BOOT), Hints::None), Admission::NoDomain);
         let channel_only = text(&judge(Some(&domain(Stage::ChannelOnly)), &[6, 7], &boot(BOOT), Hints::Nccl));
         assert_eq!(channel_only, "OPENIMEX_CHANNEL=/dev/c/channel0\nNVIDIA_IMEX_CHANNELS=0\n");
+        let skipped = JobDomain { channel: None, ..domain(Stage::Skipped) };
+        assert_eq!(text(&judge(Some(&skipped), &[7], &boot(BOOT), Hints::Nccl)), "");
     }
 
     fn running() -> ServiceFacts {

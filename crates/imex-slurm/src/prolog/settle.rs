@@ -207,7 +207,8 @@ where
         }
         let (stage, reason) = match &ended {
             Ok(Ended { ending: Ending::Up, .. }) => (Stage::Up, None),
-            Ok(Ended { ending: Ending::Channel | Ending::Skipped, .. }) => (Stage::ChannelOnly, None),
+            Ok(Ended { ending: Ending::Channel, .. }) => (Stage::ChannelOnly, None),
+            Ok(Ended { ending: Ending::Skipped, .. }) => (Stage::Skipped, None),
             Ok(ended) => (Stage::Failed, Some(ended.message.clone())),
             Err(error) => (Stage::Failed, Some(imex_config::chain(error))),
         };

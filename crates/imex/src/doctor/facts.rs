@@ -271,7 +271,7 @@ pub(crate) struct JobDomain {
     pub(crate) uid: Option<u32>,
     /// On which boot it was made.
     pub(crate) boot_id: String,
-    /// How far it has come: `forming`, `up`, `channel_only`, `failed`.
+    /// How far it has come: `forming`, `up`, `channel_only`, `skipped`, `failed`.
     pub(crate) stage: String,
     /// Why it is not UP.
     pub(crate) reason: Option<String>,

@@ -51,6 +51,30 @@ pub(crate) struct Report {
     pub(crate) names: Vec<(String, String)>,
     /// The channel, as the job's user sees it.
     pub(crate) channel: ChannelSeen,
+    /// Why no domain is expected here, by what its prolog says; `None` where one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) spared: Option<Spared>,
+}
+
+/// What the single node of a job in an NVLink partition can have instead of a domain, by `jobs.one_node`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Spared {
+    /// A channel.
+    ChannelOnly,
+    /// Nothing.
+    Skipped,
+}
+
+impl Spared {
+    /// By the stage in the state of the job's domain.
+    fn of(stage: &str) -> Option<Self> {
+        match stage {
+            "channel_only" => Some(Spared::ChannelOnly),
+            "skipped" => Some(Spared::Skipped),
+            _ => None,
+        }
+    }
 }
 
 /// A channel as the job's user sees it.
@@ -69,7 +93,7 @@ pub(crate) enum ChannelSeen {
         /// Why: a fragment.
         why: String,
     },
-    /// None is wanted, or the driver has none.
+    /// None is wanted, the driver has none, or the job gets none here.
     NotApplicable,
 }
 
@@ -97,7 +121,8 @@ pub(super) fn run(args: &MemberArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     let fabrics: Option<Vec<_>> = gpus.map(|gpus| gpus.iter().map(|gpu| gpu.fabric.clone()).collect());
     let wanted =
         operator.channels.channels != Use::Off && matches!(driver.channels_major, Told::Known(Some(_)));
-    let channel = match wanted {
+    let spared = job.and_then(|job| Spared::of(&job.stage));
+    let channel = match wanted && spared != Some(Spared::Skipped) {
         true => seen(&Channels::at(&operator.channels.directory), args),
         false => ChannelSeen::NotApplicable,
     };
@@ -113,6 +138,7 @@ pub(super) fn run(args: &MemberArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
         fabric: fabrics.and_then(|fabrics| identify(&fabrics).ok()).map(|fabric| fabric.to_string()),
         names: stood_for(&look, &operator),
         channel,
+        spared,
     };
     match args.pieces {
         true => pieces::send(&report.node, &serde_json::to_string(&report).map_err(io::Error::from)?, out)?,

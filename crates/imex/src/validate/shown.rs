@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::bandwidth::Bandwidth;
 use super::collect::{Collected, Job};
+use super::member::Spared;
 use super::verdict::{self, Part, Reports, Wrong};
 use crate::clock;
 use crate::exit::Exit;
@@ -80,8 +81,24 @@ impl Validated {
         let by = part.by.as_ref().map(|by| format!(" of {by}")).unwrap_or_default();
         let state = if part.wrong.is_empty() { "verified" } else { "NOT verified" };
         writeln!(out, "domain{by}: {state}: {}", compress(&part.nodes))?;
+        let spared = match &part.nodes[..] {
+            [only] => self.members.get(only).and_then(|report| report.spared),
+            _ => None,
+        };
+        match spared {
+            Some(Spared::ChannelOnly) => {
+                writeln!(out, "  alone in its NVLink partition: by jobs.one_node a channel and no domain")?;
+            }
+            Some(Spared::Skipped) => {
+                writeln!(
+                    out,
+                    "  alone in its NVLink partition: by jobs.one_node neither domain nor channel"
+                )?;
+            }
+            None => {}
+        }
         let reported = part.nodes.iter().any(|node| self.members.contains_key(node));
-        if reported && !verdict::has_channels(part, &self.members) {
+        if reported && spared != Some(Spared::Skipped) && !verdict::has_channels(part, &self.members) {
             writeln!(out, "  no channel was checked: the drivers have none, or channels.use is off")?;
         }
         for Wrong { exit_code: _, nodes, what } in &part.wrong {

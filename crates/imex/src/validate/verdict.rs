@@ -84,7 +84,9 @@ fn divide(job: &Job, reports: &Reports) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for node in &job.nodes {
         let by = keys.get(node.as_str()).map(|key| (*key).clone());
-        match parts.iter_mut().find(|part| part.by == by) {
+        // One that has no domain knows no block either, and shares its partition with nobody.
+        let alone = by.is_none() && reports.get(node).is_some_and(|report| report.spared.is_some());
+        match parts.iter_mut().find(|part| part.by == by && !alone) {
             Some(part) => part.nodes.push(node.clone()),
             None => parts.push(Part { by, nodes: vec![node.clone()], wrong: Vec::new() }),
         }
@@ -104,8 +106,11 @@ fn wrong(part: &Part, reports: &Reports, broken: &BTreeSet<String>) -> Vec<Wrong
             wrong.note(Exit::NoReport, node, what);
             continue;
         };
-        own_row(node, report, &mut wrong);
-        wrong.members(node, report, part, &names);
+        // Of several nodes in one partition each needs the domain, whatever one of them thinks.
+        if part.nodes.len() > 1 || report.spared.is_none() {
+            own_row(node, report, &mut wrong);
+            wrong.members(node, report, part, &names);
+        }
         match &report.channel {
             ChannelSeen::Shut { number, why } => {
                 let which = number.map_or_else(String::new, |number| format!("channel {number}: "));

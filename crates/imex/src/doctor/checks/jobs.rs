@@ -87,6 +87,21 @@ pub(super) fn map(facts: &Facts) -> Finding {
     let Some(domain) = job_domain(facts) else {
         return Finding::not_applicable("no job has a domain here");
     };
+    match domain.stage.as_str() {
+        "channel_only" => {
+            return Finding::not_applicable(format!(
+                "job {} has its channel and needs no domain",
+                domain.job
+            ));
+        }
+        "skipped" => {
+            return Finding::not_applicable(format!(
+                "job {} has one node in this NVLink partition, and by jobs.one_node gets nothing for it",
+                domain.job
+            ));
+        }
+        _ => {}
+    }
     let entries = match &facts.config.entries {
         Told::Unknown(why) => return Finding::unknown(why),
         Told::Known(entries) => entries,

@@ -30,9 +30,11 @@ pub(super) fn policy(facts: &Facts) -> Finding {
 
 /// What becomes of a job whose domain this node has lost: programs that shared memory do not get it back.
 pub(super) fn requeue(facts: &Facts) -> String {
-    let job = facts.job.domain.known().and_then(Option::as_ref).map(|domain| domain.job);
-    let job = job.map(|job| job.to_string()).unwrap_or_default();
-    format!("the job has lost its domain here although Slurm may call it RUNNING: `scontrol requeue {job}`")
+    let lost = "the job has lost its domain here although Slurm may call it RUNNING";
+    match facts.job.domain.known().and_then(Option::as_ref) {
+        Some(domain) => format!("{lost}: `scontrol requeue {}`", domain.job),
+        None => format!("{lost}: requeue it (`squeue --nodelist` of this node names it)"),
+    }
 }
 
 /// The unit, or why there is nothing to say about it.
@@ -258,10 +260,10 @@ pub(super) fn is_expected(facts: &Facts) -> bool {
     runs || job_needs_daemon(facts)
 }
 
-/// If a job has a domain here that is more than a channel, and has not failed.
+/// If a job has a domain here that is more than a channel or nothing, and has not failed.
 fn job_needs_daemon(facts: &Facts) -> bool {
     let domain = facts.job.domain.known().and_then(Option::as_ref);
-    domain.is_some_and(|domain| !matches!(domain.stage.as_str(), "channel_only" | "failed"))
+    domain.is_some_and(|domain| !matches!(domain.stage.as_str(), "channel_only" | "skipped" | "failed"))
 }
 
 /// If the unit starts at boot.

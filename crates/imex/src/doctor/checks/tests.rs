@@ -89,6 +89,10 @@ const ROWS: &[(&str, Verdict, Change)] = &[
         unit(facts).active = ActiveState::Inactive;
         job(facts).stage = "channel_only".into();
     }),
+    ("D11", Verdict::Ok, |facts| {
+        unit(facts).active = ActiveState::Inactive;
+        job(facts).stage = "skipped".into();
+    }),
     ("D11", Verdict::Warn, |facts| unit(facts).restarts = 9),
     ("D11", Verdict::Ok, |facts| {
         unit(facts).active = ActiveState::Failed;

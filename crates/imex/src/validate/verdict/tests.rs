@@ -1,5 +1,6 @@
 use super::*;
 use crate::table::Table;
+use crate::validate::member::Spared;
 
 type Change = fn(&mut Reports);
 
@@ -138,6 +139,29 @@ fn without_fabrics_the_blocks_of_the_prologs_divide() {
     assert_eq!(exit(&parts), Exit::JobNodes);
 }
 
+/// As the prologs of a job over three blocks leave it, of which two have one node each.
+#[test]
+fn nodes_that_are_alone_and_by_policy_have_no_domain_are_verified_without() {
+    let mut reports = domain(&["n1", "n2"]);
+    for report in reports.values_mut() {
+        report.block = Some("b1".into());
+    }
+    for (node, spared) in [("n3", Spared::ChannelOnly), ("n4", Spared::Skipped)] {
+        reports.extend(domain(&[node]));
+        let report = of(&mut reports, node);
+        (report.table, report.silent, report.domain_id) = (None, Some("no socket".into()), None);
+        report.spared = Some(spared);
+    }
+    of(&mut reports, "n4").channel = ChannelSeen::NotApplicable;
+    let job = job(&["n1", "n2", "n3", "n4"]);
+    let parts = judge(&job, &reports, &BTreeSet::new());
+    assert_eq!(parts.iter().map(|part| part.nodes.len()).collect::<Vec<_>>(), [2, 1, 1]);
+    assert_eq!(exit(&parts), Exit::Done, "{parts:?}");
+    // One that should have a domain and has none is no such node.
+    of(&mut reports, "n4").spared = None;
+    assert_eq!(exit(&judge(&job, &reports, &BTreeSet::new())), Exit::NoDaemon);
+}
+
 fn told(job: &Job, reports: &Reports) -> Vec<String> {
     let parts = judge(job, reports, &BTreeSet::new());
     parts
@@ -173,6 +197,7 @@ fn domain(nodes: &[&str]) -> Reports {
             fabric: None,
             names: vec![("n1".into(), "10.0.0.1".into())],
             channel: ChannelSeen::Open { number: 0 },
+            spared: None,
         };
         ((*node).to_owned(), Report { domain_id: Some(format!("c.7.0.{}", nodes[0])), ..report })
     });
