@@ -179,10 +179,41 @@ fn purpose(head: &[u8]) -> Purpose {
     }
 }
 
-/// If a line of a shell runs another script, which may be ours.
+/// Words of a shell after which another script may stand, which may be ours.
+const STARTERS: [&str; 14] = [
+    "exec",
+    ".",
+    "source",
+    "run-parts",
+    "eval",
+    "env",
+    "bash",
+    "sh",
+    "dash",
+    "ksh",
+    "zsh",
+    "sudo",
+    "nice",
+    "timeout",
+];
+
+/// Words of a shell that a command may follow.
+const BEFORE: [&str; 9] = ["if", "then", "else", "elif", "do", "while", "until", "!", "{"];
+
+/// If a line of a shell runs another script, which may be ours: any of its commands, as far as they can be told apart without a
+/// shell.
 fn starts_others(line: &str) -> bool {
-    let first = line.split_whitespace().next().unwrap_or_default();
-    ["exec", ".", "source", "run-parts"].contains(&first) || first.starts_with(['/', '$', '"'])
+    line.split([';', '&', '|', '(', '`']).any(|command| {
+        let is_assignment = |word: &&str| word.split_once('=').is_some_and(|(name, _)| is_name(name));
+        let mut words = command.split_whitespace();
+        let first = words.find(|word| !BEFORE.contains(word) && !is_assignment(word)).unwrap_or_default();
+        STARTERS.contains(&first) || first.starts_with(['/', '$', '"', '\'', '~']) || first.starts_with("./")
+    })
+}
+
+/// If this can be the name of a variable.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Judges one key that names scripts.
@@ -313,6 +344,12 @@ mod tests {
             ("#!/bin/sh\nexec /opt/site/prolog-all\n", Purpose::Unclear),
             ("#!/bin/sh\nfor f in /etc/p.d/*; do\n  $f\ndone\n", Purpose::Unclear),
             ("#!/bin/sh\n. /opt/site/functions\n", Purpose::Unclear),
+            ("#!/bin/sh\nfor f in /etc/p.d/*; do \"$f\"; done\n", Purpose::Unclear),
+            ("#!/bin/sh\n[ -x /opt/a ] && LANG=C /opt/a\n", Purpose::Unclear),
+            ("#!/bin/sh\nif true; then bash x; fi\n", Purpose::Unclear),
+            ("#!/bin/sh\neval \"$LINE\"\n", Purpose::Unclear),
+            ("#!/bin/sh\nout=$(./more)\n", Purpose::Unclear),
+            ("#!/bin/sh\nif [ -e /dev/x ]; then echo \"is there\" > /var/log/x; fi\n", Purpose::Other),
             ("#!/bin/sh\n# exec imex slurm prolog\necho 3 > /proc/sys/vm/drop_caches\n", Purpose::Other),
             ("#!/bin/sh\nnvidia-imex -c /etc/nvidia-imex/nodes_config.cfg\n", Purpose::Foreign),
         ] {
