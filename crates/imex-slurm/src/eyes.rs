@@ -4,6 +4,7 @@
 //! through its control tool, again and again.
 
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -93,9 +94,11 @@ async fn knock(view: &mut View, port: u16) {
     let own = view.own;
     let silent = view.members.iter().enumerate().filter(|(_, member)| member.voice == Voice::Silent);
     let mut knocking = JoinSet::new();
-    for (member, address) in silent.map(|(member, row)| (member, row.address.clone())) {
+    // An entry that is a name is left out: a resolver that does not answer would be waited for. The prologs' maps have addresses.
+    let silent = silent.filter_map(|(member, row)| Some((member, row.address.parse::<IpAddr>().ok()?)));
+    for (member, address) in silent {
         knocking.spawn(async move {
-            let knocked = timeout(KNOCK, TcpStream::connect((address.as_str(), port))).await;
+            let knocked = timeout(KNOCK, TcpStream::connect((address, port))).await;
             let refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
             (member, knocked.is_ok_and(|connected| connected.is_err_and(refused)))
         });
@@ -206,7 +209,8 @@ mod tests {
             (LinkState::NeverConnected, "127.0.0.3", Proof::NobodyListens),
             (LinkState::Recovering, "127.0.0.3", Proof::Left),
             (LinkState::Recovering, "127.0.0.2", Proof::Nothing),
-            (LinkState::Recovering, "no-such-host.invalid", Proof::Nothing),
+            // That would be refused if it were asked.
+            (LinkState::Recovering, "localhost", Proof::Nothing),
         ] {
             let mut view = view(state, address);
             run(knock(&mut view, port));

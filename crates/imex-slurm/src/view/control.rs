@@ -103,10 +103,12 @@ fn link(word: &str) -> LinkState {
     known.unwrap_or_else(|| {
         let word = word.to_ascii_uppercase();
         let speaks_of = |what: &[&str]| what.iter().any(|what| word.contains(what));
-        match () {
-            () if speaks_of(&["!V!", "VERSION"]) => LinkState::VersionMismatch,
-            () if speaks_of(&["!M!", "MISMATCH", "MAPPING"]) => LinkState::MapMismatch,
-            () => LinkState::Invalid,
+        if speaks_of(&["!V!", "VERSION"]) {
+            LinkState::VersionMismatch
+        } else if speaks_of(&["!M!", "MISMATCH", "MAPPING"]) {
+            LinkState::MapMismatch
+        } else {
+            LinkState::Invalid
         }
     })
 }
