@@ -123,7 +123,7 @@ pub fn judge(domain: Option<&JobDomain>, jobs: &[u32], boot: &BootId, hints: Hin
         return Admission::Refused { why };
     }
     match domain.stage {
-        Stage::Up | Stage::ChannelOnly => Admission::Admitted(exports(domain, hints)),
+        Stage::Up | Stage::ChannelOnly | Stage::Skipped => Admission::Admitted(exports(domain, hints)),
         Stage::Forming => {
             let why = format!("the prolog of job {} did not end on {}", domain.job, domain.node);
             Admission::Refused { why }

@@ -37,6 +37,12 @@ fn count(list: &str) -> usize {
     list.trim().split(',').filter_map(range).sum()
 }
 
+/// Whether a variable switches something on: it is there, and neither empty nor 0.
+#[expect(clippy::disallowed_methods, reason = "the one place of these scripts that looks")]
+pub(super) fn is_on(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
+}
+
 /// Whether a variable is set.
 #[expect(clippy::disallowed_methods, reason = "the one place of these scripts that looks")]
 pub(super) fn is_set(name: &str) -> bool {

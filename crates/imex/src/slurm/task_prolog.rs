@@ -50,7 +50,7 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     let mut admission = judge(domain.as_ref(), &jobs(&environment), &boot, hints);
     if let (Admission::Admitted(_), Some(domain)) = (&admission, &domain)
         && domain.stage == Stage::Up
-        && !environment::is_set(LOOKS)
+        && !environment::is_on(LOOKS)
     {
         admission = admission.now(domain, block_on(now(&operator))?);
     }
