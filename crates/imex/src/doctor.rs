@@ -21,7 +21,7 @@ use args::DoctorCommand;
 
 use crate::cli::format;
 use crate::exit::Exit;
-use crate::failure::Stop;
+use crate::failure::{Failure, Stop};
 use crate::output::{self, Format};
 use crate::run::block_on;
 use report::{Examined, Shown};
@@ -31,8 +31,13 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     if let Some(DoctorCommand::Explain(explain)) = &args.command {
         return explain::run(explain, out);
     }
+    let checks = args.checks();
+    if checks.is_empty() {
+        let failure = Failure::because(Exit::Usage, "--skip leaves none of the checks that --only names");
+        return Err(failure.hint("leave one of the two options out").into());
+    }
     let facts = block_on(gather::gather(&args.look))?;
-    let examined = Examined::of(&facts, &args.checks());
+    let examined = Examined::of(&facts, &checks);
     if let Some(path) = &args.bundle {
         bundle::write(path, &facts, &examined, &args.look)?;
     }

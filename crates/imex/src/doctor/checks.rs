@@ -101,6 +101,7 @@ checks! {
     "D33" "last prologs" jobs::prologs: "the newest prologs ended well", "where records are root's";
     "D34" "left behind" jobs::left_behind: "no domain of several nodes stands where no job is", "";
     "D35" "last epilogs" jobs::epilogs: "the newest epilogs and sweeps ended well", "where records are root's";
+    "D36" "own folders" jobs::folders: "files.state, files.run and files.logs are not on a network's file system, where other nodes would write into them too", "";
     "D40" "Slurm's settings" slurm::settings: "`imex slurm check` has no errors", "";
     "D41" "second owner" slurm::second_owner: "no other prolog or epilog starts, stops or configures the service", "";
     "D42" "reported fabric" slurm::reported_fabric: "the file of fabric reports says of this node what its GPUs say: topology is made from it", "";
@@ -109,7 +110,10 @@ checks! {
 /// The check with this id, in letters of any case.
 pub(crate) fn known(id: &str) -> Result<&'static Check, String> {
     let check = ALL.iter().find(|check| check.id.eq_ignore_ascii_case(id));
-    check.ok_or_else(|| "docs/doctor.md has the ids: D00, D01 and so on".to_owned())
+    check.ok_or_else(|| {
+        let ids: Vec<&str> = ALL.iter().map(|check| check.id).collect();
+        format!("the checks are {}; docs/doctor.md says what each looks at", ids.join(", "))
+    })
 }
 
 impl Verdict {

@@ -258,6 +258,8 @@ pub(crate) struct Job {
     pub(crate) prologs: Told<Vec<Run>>,
     /// The newest records of epilogs and sweeps.
     pub(crate) epilogs: Told<Vec<Run>>,
+    /// Of the folders of `[files]` those on a file system that other machines may have as well: key, folder, file system.
+    pub(crate) shared: Told<Vec<(String, PathBuf, String)>>,
 }
 
 /// The state of a job's domain, as its prolog wrote it.

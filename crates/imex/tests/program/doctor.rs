@@ -26,6 +26,7 @@ fn help_and_wrong_command_lines_of_doctor_and_validate_are_as_recorded() {
         ("doctor-explain-unknown-json", "doctor explain 42 --json"),
         ("doctor-bad-time", "doctor --ask soon"),
         ("doctor-unknown-check", "doctor --only D01,D99"),
+        ("doctor-no-check-left", "doctor --only D04 --skip D04"),
         ("doctor-options-and-subcommand", "doctor --quiet explain 800"),
         ("validate-help", "validate --help"),
         ("validate-no-job", "validate"),
@@ -320,6 +321,10 @@ impl Site {
         site.write("bare/proc/devices", "Character devices:\n  1 mem\n\nBlock devices:\n");
         site.write("bare/proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n");
         site.write("bare/proc/net/tcp", "");
+        let root = "1 0 0:1 / / rw shared:1 - ext4 /dev/vda1 rw\n";
+        site.write("bare/proc/self/mountinfo", root);
+        let logs = format!("{root}2 1 0:2 / {dir}/ill/logs rw - nfs4 host:/logs rw\n");
+        site.write("ill/proc/self/mountinfo", &logs);
         site.write("ill.toml", &tools("ill"));
         for (name, text) in [
             (

@@ -142,6 +142,24 @@ pub(super) fn epilogs(facts: &Facts) -> Finding {
     runs("an epilog or sweep", &facts.job.epilogs, facts)
 }
 
+pub(super) fn folders(facts: &Facts) -> Finding {
+    match &facts.job.shared {
+        Told::Unknown(why) => Finding::unknown(why),
+        Told::Known(shared) if shared.is_empty() => {
+            Finding::ok("states, leases and logs are on this machine")
+        }
+        Told::Known(shared) => {
+            let told =
+                shared.iter().map(|(key, folder, on)| format!("{key}: {} is on {on}", folder.display()));
+            Finding::warn(
+                told.collect::<Vec<_>>().join("\n"),
+                "where other nodes have the same folder, each takes the others' states for its own and their logs mix: name folders \
+                 of this node in [files] of openimex.toml; what all nodes wrote is in their journals",
+            )
+        }
+    }
+}
+
 fn runs(kind: &str, runs: &Told<Vec<Run>>, facts: &Facts) -> Finding {
     let runs = match runs {
         Told::Unknown(why) => return Finding::unknown(why),

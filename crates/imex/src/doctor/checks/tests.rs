@@ -223,6 +223,11 @@ const ROWS: &[(&str, Verdict, Change)] = &[
         facts.job.domain = Told::Known(None);
     }),
     ("D35", Verdict::Fail, |facts| facts.job.epilogs = Told::Known(vec![run(12)])),
+    ("D36", Verdict::Warn, |facts| {
+        let logs = ("files.logs".into(), "/srv/log".into(), "nfs4".into());
+        facts.job.shared = Told::Known(vec![logs]);
+    }),
+    ("D36", Verdict::Unknown, |facts| facts.job.shared = Told::Unknown("no /proc".into())),
     ("D40", Verdict::Fail, |facts| found(facts, "S013", "error")),
     ("D40", Verdict::Warn, |facts| found(facts, "S060", "warning")),
     ("D41", Verdict::Fail, |facts| found(facts, "S038", "error")),
@@ -405,6 +410,7 @@ fn one_job() -> Job {
         lives: BTreeMap::new(),
         prologs: Told::Known(vec![run(0)]),
         epilogs: Told::Known(vec![run(0)]),
+        shared: Told::Known(vec![]),
     }
 }
 
@@ -435,6 +441,7 @@ fn bare() -> Facts {
         lives: BTreeMap::new(),
         prologs: Told::Known(vec![]),
         epilogs: Told::Known(vec![]),
+        shared: Told::Known(vec![]),
     };
     facts.slurm.findings = Told::Known(None);
     facts

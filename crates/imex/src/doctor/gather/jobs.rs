@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use imex_config::operator::Operator;
+use imex_config::operator::{Files, Operator};
 use imex_host::lease::Leases;
 use imex_host::{Program, boot};
 use imex_slurm::machine::Unknown;
@@ -52,7 +52,53 @@ pub(super) fn job(look: &LookArgs, operator: &Operator) -> Job {
         lives: BTreeMap::new(),
         prologs,
         epilogs,
+        shared: shared(&under(&look.root, "/proc/self/mountinfo"), &operator.files),
     }
+}
+
+/// File systems that many machines have at a time, by the kernel's name; of those that a program serves after `fuse.`.
+const NETWORK: [&str; 16] = [
+    "9p",
+    "afs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "fuse.glusterfs",
+    "fuse.s3fs",
+    "fuse.sshfs",
+    "gfs2",
+    "gpfs",
+    "lustre",
+    "nfs",
+    "nfs4",
+    "ocfs2",
+    "smb3",
+    "wekafs",
+];
+
+/// The folders that lie on one of those. Only the list of mounts is read: a server that is dead holds nobody up.
+fn shared(mounts: &Path, files: &Files) -> Told<Vec<(String, PathBuf, String)>> {
+    let mounts = match text(mounts) {
+        Ok(mounts) => mounts,
+        Err(error) => return Told::Unknown(format!("{} cannot be read: {error}", mounts.display())),
+    };
+    let folders = [("files.state", &files.state), ("files.run", &files.run), ("files.logs", &files.logs)];
+    let on = folders.into_iter().filter_map(|(key, folder)| {
+        let system = file_system(&mounts, folder).filter(|system| NETWORK.contains(system))?;
+        Some((key.to_owned(), folder.clone(), system.to_owned()))
+    });
+    Told::Known(on.collect())
+}
+
+/// The type of the file system on which a folder lies, by the kernel's list (proc(5), `/proc/pid/mountinfo`): of the mounts
+/// above it the nearest, of several there the last.
+fn file_system<'m>(mounts: &'m str, folder: &Path) -> Option<&'m str> {
+    let above = mounts.lines().filter_map(|line| {
+        let (mount, of) = line.split_once(" - ")?;
+        let point = mount.split(' ').nth(4)?.replace("\\040", " ");
+        folder.starts_with(&point).then_some((point.len(), of.split(' ').next()?))
+    });
+    above.max_by_key(|(length, _)| *length).map(|(_, system)| system)
 }
 
 /// The state of the job's domain, wherever its folder lies.
@@ -195,6 +241,24 @@ mod tests {
         let Told::Known(read) = records(dir.path()) else { panic!("it is a folder") };
         let read: Vec<_> = read.into_iter().map(|(_, run)| (run.job, run.exit_code)).collect();
         assert_eq!(read, [(Some(8), 0), (Some(7), 12)]);
+    }
+
+    #[test]
+    fn folders_on_file_systems_of_many_machines_are_told_by_the_nearest_mount() {
+        let dir = tempfile::tempdir().unwrap();
+        let mounts = dir.path().join("mountinfo");
+        let files = |logs: &str| Files { logs: logs.into(), ..Operator::default().files };
+        assert!(matches!(shared(&mounts, &files("/x")), Told::Unknown(_)));
+        let text = "22 1 0:20 / / rw shared:1 - ext4 /dev/vda1 rw\n\
+                    23 22 0:21 / /srv rw - nfs4 host:/srv rw\n\
+                    24 23 0:22 / /srv/of\\040me rw shared:2 master:3 - tmpfs tmpfs rw\n";
+        fs::write(&mounts, text).unwrap();
+        for (logs, system) in
+            [("/srv/log", Some("nfs4")), ("/srv/of me/log", None), ("/srvlog", None), ("/var/log", None)]
+        {
+            let told = system.map(|system| ("files.logs".to_owned(), logs.into(), system.to_owned()));
+            assert_eq!(shared(&mounts, &files(logs)), Told::Known(Vec::from_iter(told)), "{logs}");
+        }
     }
 
     #[test]
