@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
 
-/// The most that is taken of one file: of logs the end, of others the beginning.
+/// The most that is taken of one file, in bytes: of logs the end, of others the beginning.
 const OF_ONE: u64 = 256 * 1024;
 
 /// The most that is taken in all. With compression a bundle fits into a mail.
@@ -38,6 +38,23 @@ const NAMES_TRIED: u32 = 100;
 enum End {
     First,
     Last,
+}
+
+impl End {
+    const fn word(self) -> &'static str {
+        match self {
+            End::First => "first",
+            End::Last => "last",
+        }
+    }
+}
+
+/// What was taken of a file.
+#[derive(Debug, PartialEq, Eq)]
+struct Part {
+    text: String,
+    /// How many bytes the whole file has, if this is not all of it.
+    of: Option<u64>,
 }
 
 /// Writes the bundle.
@@ -80,15 +97,7 @@ fn fresh(path: &Path) -> io::Result<(PathBuf, fs::File)> {
 }
 
 fn archive(file: fs::File, facts: &Facts, examined: &Examined, look: &LookArgs) -> io::Result<()> {
-    let encoder = GzEncoder::new(file, Compression::default());
-    let mut bundle = Bundle {
-        archive: tar::Builder::new(encoder),
-        redactor: Redactor::new(),
-        left: IN_ALL,
-        omitted: Vec::new(),
-        time: u64::try_from(facts.time.as_second()).unwrap_or(0),
-        patience: look.ask,
-    };
+    let mut bundle = Bundle::new(file, u64::try_from(facts.time.as_second()).unwrap_or(0), look.ask);
     bundle.fill(facts, examined, look)?;
     bundle.finish()
 }
@@ -104,6 +113,17 @@ struct Bundle<W: Write> {
 }
 
 impl Bundle<GzEncoder<fs::File>> {
+    fn new(file: fs::File, time: u64, patience: Duration) -> Self {
+        Bundle {
+            archive: tar::Builder::new(GzEncoder::new(file, Compression::default())),
+            redactor: Redactor::new(),
+            left: IN_ALL,
+            omitted: Vec::new(),
+            time,
+            patience,
+        }
+    }
+
     fn finish(mut self) -> io::Result<()> {
         let omitted = self.omitted.join("\n");
         self.left = self.left.max(omitted.len());
@@ -186,7 +206,12 @@ impl<W: Write> Bundle<W> {
             Told::Unknown(why) => Err(io::Error::other(why)),
         };
         match read {
-            Ok(text) => return self.add(&format!("files/{}", path.display()).replace("//", "/"), &text),
+            Ok(Part { text, of }) => {
+                if let Some(whole) = of {
+                    self.omit(path, &format!("only the {} {} of {whole} bytes", end.word(), text.len()));
+                }
+                return self.add(&format!("files/{}", path.display()).replace("//", "/"), &text);
+            }
             Err(error) => self.omit(path, &error),
         }
         Ok(())
@@ -232,7 +257,7 @@ fn newest(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// The first or last part of a file. Only plain files are read: a pipe or a device would never end.
-fn part(path: &Path, end: End) -> io::Result<String> {
+fn part(path: &Path, end: End) -> io::Result<Part> {
     // A pipe would already hold up its opening.
     let meta = fs::metadata(path)?;
     let mut file = if meta.is_file() {
@@ -240,16 +265,36 @@ fn part(path: &Path, end: End) -> io::Result<String> {
     } else {
         return Err(io::Error::other("it is no plain file"));
     };
-    if end == End::Last {
-        file.seek(SeekFrom::Start(meta.len().saturating_sub(OF_ONE)))?;
+    let cut = meta.len() > OF_ONE;
+    if cut && end == End::Last {
+        file.seek(SeekFrom::Start(meta.len() - OF_ONE))?;
     }
     let mut bytes = Vec::new();
     file.take(OF_ONE).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let of = cut.then_some(meta.len());
+    match (cut, end) {
+        (true, End::Last) => Ok(Part { text: after_the_cut(&text).to_owned(), of }),
+        (true, End::First) | (false, _) => Ok(Part { text, of }),
+    }
+}
+
+/// What can be judged by itself of a text whose beginning is cut off: a line without its beginning may be a secret without its
+/// name, and so may what ends a key.
+fn after_the_cut(text: &str) -> &str {
+    let whole_lines = text.split_once('\n').map_or("", |(_, rest)| rest);
+    let (begin, end) = (whole_lines.find("-----BEGIN "), whole_lines.find("-----END "));
+    match end {
+        Some(end) if begin.is_none_or(|begin| end < begin) => {
+            whole_lines[end..].split_once('\n').map_or("", |(_, rest)| rest)
+        }
+        Some(_) | None => whole_lines,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::time::SystemTime;
 
@@ -271,6 +316,73 @@ mod tests {
         let taken = dir.path().join(format!(".new.{}-0", std::process::id()));
         symlink(&open, taken).unwrap();
         assert!(fresh(&dir.path().join("new")).unwrap().0.to_string_lossy().ends_with("-1"));
+    }
+
+    #[test]
+    fn of_a_long_log_the_end_is_taken_without_the_secret_at_its_cut_and_the_bundle_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("long.log");
+        // The cut falls into the value, whose name is before it.
+        let (secret, after) = ("hunter2".repeat(10), "it began\npassword=hunter2\nit ended\n");
+        let filler = "a line of a log\n".repeat(usize::try_from(OF_ONE).unwrap() / 16);
+        let rest = &filler[..filler.len() - after.len() - 17];
+        let begin = "before\n".repeat(IN_ALL / 7 + 1);
+        fs::write(&log, format!("{begin}password={secret}\n{rest}{after}")).unwrap();
+        let written = fs::metadata(&log).unwrap().len();
+        assert!(written > u64::try_from(IN_ALL).unwrap());
+        let read = bundled(dir.path(), |bundle| bundle.take(&log, End::Last));
+        let text = &read[&format!("files{}", log.display())];
+        assert!(text.ends_with("it began\npassword=[redacted]\nit ended\n"), "{text:.200}");
+        assert!(text.starts_with("a line of a log\n") && !text.contains("hunter2"), "{text:.200}");
+        assert!(read["omitted.txt"].contains("long.log: only the last 26"), "{}", read["omitted.txt"]);
+        assert!(read["omitted.txt"].ends_with(&format!(" of {written} bytes")), "{}", read["omitted.txt"]);
+    }
+
+    #[test]
+    fn a_text_without_its_beginning_is_judged_from_its_first_whole_line_on() {
+        for (text, left) in [
+            ("cret\nnext\n", "next\n"),
+            ("one line without an end", ""),
+            ("AB\nCD==\n-----END PRIVATE KEY-----\nnext\n", "next\n"),
+            ("AB\n-----END KEY-----\n-----BEGIN KEY-----\nAB\n", "-----BEGIN KEY-----\nAB\n"),
+            ("x\n-----BEGIN KEY-----\n-----END KEY-----\n", "-----BEGIN KEY-----\n-----END KEY-----\n"),
+            ("x\n-----END KEY-----", ""),
+        ] {
+            assert_eq!(after_the_cut(text), left, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_bundle_that_is_full_names_what_it_leaves_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = "a line of a log\n".repeat(usize::try_from(OF_ONE).unwrap() / 16);
+        let logs: Vec<_> = (0..40).map(|number| format!("files/{number:02}.log")).collect();
+        let read = bundled(dir.path(), |bundle| logs.iter().try_for_each(|log| bundle.put(log, &text)));
+        let (taken, fit) = (read.len() - 1, IN_ALL / text.len());
+        assert_eq!((taken, read["omitted.txt"].lines().count()), (fit, logs.len() - fit));
+        for (log, line) in logs[fit..].iter().zip(read["omitted.txt"].lines()) {
+            assert_eq!(line, format!("{log}: the bundle is full"));
+        }
+    }
+
+    /// What a bundle holds that was filled so, by name.
+    fn bundled(
+        dir: &Path,
+        fill: impl Fn(&mut Bundle<GzEncoder<fs::File>>) -> io::Result<()>,
+    ) -> BTreeMap<String, String> {
+        let path = dir.join("bundle.tar.gz");
+        let mut bundle = Bundle::new(fs::File::create(&path).unwrap(), 0, Duration::from_secs(60));
+        fill(&mut bundle).unwrap();
+        bundle.finish().unwrap();
+        let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(fs::File::open(&path).unwrap()));
+        let entries = archive.entries().unwrap().map(|entry| {
+            let mut entry = entry.unwrap();
+            let name = entry.path().unwrap().strip_prefix("imex-doctor").unwrap().display().to_string();
+            let mut text = String::new();
+            entry.read_to_string(&mut text).unwrap();
+            (name, text)
+        });
+        entries.collect()
     }
 
     #[test]
