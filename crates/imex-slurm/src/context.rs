@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use imex_host::HostList;
 use imex_host::lease::Holder;
 use imex_host::natural;
+use jiff::Timestamp;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -80,6 +81,8 @@ pub struct JobContext {
     pub exclusivity: Exclusivity,
     /// Where `slurm.conf` is, if Slurm tells.
     pub slurm_conf: Option<PathBuf>,
+    /// When it got its nodes, in whole seconds of the controller's clock, if Slurm tells.
+    pub started: Option<Timestamp>,
 }
 
 /// What is known of the job when there is no whole context: enough for an epilog to clean up.
@@ -177,6 +180,9 @@ impl JobContext {
             het,
             exclusivity,
             slurm_conf: reader.optional("SLURM_CONF").map(PathBuf::from),
+            started: reader
+                .optional("SLURM_JOB_START_TIME")
+                .and_then(|second| Timestamp::from_second(second.parse().ok()?).ok()),
         })
     }
 

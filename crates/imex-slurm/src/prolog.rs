@@ -9,6 +9,7 @@ mod settle;
 mod steps;
 
 use std::path::Path;
+use std::time::Duration;
 
 use imex_config::Operator;
 use imex_config::operator::OneNode;
@@ -146,10 +147,28 @@ where
     /// Does it all. Dropping the future stops at the next wait; [`Prolog::finish`] is for afterwards.
     pub async fn run(&mut self) -> Ended {
         self.begin();
-        match self.form().await {
+        let ended = match self.form().await {
             Ok(ended) => ended,
             Err(error) => Ended { ending: error.ending(), message: imex_config::chain(&error) },
+        };
+        match (ended.ending, self.late()) {
+            (Ending::Up | Ending::Channel | Ending::Skipped, _) | (_, None) => ended,
+            (ending, Some(late)) => Ended { ending, message: format!("{}; {late}", ended.message) },
         }
+    }
+
+    /// That this prolog began when those of the other nodes, which have the same budget, may have given up already. It is told
+    /// and not judged by: the controller's clock need not be this machine's.
+    fn late(&self) -> Option<String> {
+        let after = self.clock.begun().duration_since(self.context.started?);
+        let (after, budget) = (Duration::try_from(after).ok()?, self.site.operator.prolog.budget);
+        (after > budget).then(|| {
+            format!(
+                "this prolog began {} s after its job got its nodes, and prologs give up after {} s: others may have",
+                after.as_secs(),
+                budget.as_secs_f64()
+            )
+        })
     }
 
     /// Logs how it ended; what was noted on the way comes back for the record.
@@ -179,6 +198,10 @@ where
         let count = nodes.len();
         let text = format!("PROLOG Start JobId={job} Run={run} on {node}, one of {count}");
         self.say(Level::Info, &text);
+        if let Some(late) = self.late() {
+            self.record.note("late", &late);
+            self.say(Level::Warn, &late);
+        }
     }
 
     async fn form(&mut self) -> Result<Ended, PrologError> {
