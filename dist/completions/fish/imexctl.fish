@@ -1,6 +1,6 @@
-complete -c imexctl -s t -d 'With -s: end after so many milliseconds' -r
+complete -c imexctl -s t -d 'With -s: end after so many milliseconds' -r -f
 complete -c imexctl -s c -d 'Ask the daemon of this configuration file [default: /etc/nvidia-imex/config.cfg]' -r -F
-complete -c imexctl -s i -d 'Ask the daemon that listens at this address' -r
+complete -c imexctl -s i -d 'Ask the daemon that listens at this address' -r -f
 complete -c imexctl -s u -d 'Ask the daemon that listens on this Unix socket' -r -F
 complete -c imexctl -s q -d 'Print the daemon\'s state, once'
 complete -c imexctl -s N -d 'Print the whole domain, once'
