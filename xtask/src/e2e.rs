@@ -38,7 +38,7 @@ pub(crate) use jobs::Job;
 pub(crate) use records::of_prologs;
 pub(crate) use rig::Rig;
 pub(crate) use seeds::aws_hooks;
-pub(crate) use site::{Build, Hooks, Site};
+pub(crate) use site::{Build, Channels, Hooks, Site};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -395,9 +395,12 @@ impl Ground {
             Ground::Ipv6 => Site { network: Network::Ipv6, address_names: Some("fabric"), ..Site::new(4) },
             Ground::AwsSeed => Site { hooks: aws_hooks(options.seeds.as_deref())?, ..nvidia },
             Ground::NvidiaSeed => Site { hooks: seeds::nvidia_hooks(options.seeds.as_deref())?, ..nvidia },
-            Ground::Shipped => {
-                Site { hooks: Hooks::Shipped, topology: Some(operator::TOPOLOGY.to_owned()), ..Site::new(4) }
-            }
+            Ground::Shipped => Site {
+                hooks: Hooks::Shipped,
+                channels: Channels::Openable,
+                topology: Some(operator::TOPOLOGY.to_owned()),
+                ..Site::new(4)
+            },
             Ground::Eighteen => Site::new(18),
         };
         Ok(Site { keep, ..site })

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::e2e::Site;
+use crate::e2e::{Channels, Site};
 use crate::error::TaskError;
 use crate::report::{self, Report};
 use crate::tree;
@@ -210,7 +210,12 @@ impl Up {
         let mut setup = Setup::daemons(self.nodes);
         let slurm_conf = read(&self.conf)?.unwrap_or_default();
         if self.install {
-            let site = Site { network: self.network, slurm_conf, ..Site::new(self.nodes) };
+            let site = Site {
+                network: self.network,
+                channels: Channels::Openable,
+                slurm_conf,
+                ..Site::new(self.nodes)
+            };
             site.build()?;
             setup = site.setup()?;
         } else if self.systemd {

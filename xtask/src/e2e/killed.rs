@@ -2,7 +2,9 @@
 
 use imex_slurm::prolog::Step;
 
+use super::bad_node::{BAD, BLOCKED};
 use super::jobs::{Job, JobId};
+use super::records::{Verdict, of_epilogs, of_prologs};
 use super::rig::{LIMIT, Rig, Story};
 use super::site::LAB_FILES;
 use super::{look, traces};
@@ -25,8 +27,10 @@ pub(super) fn run(rig: &Rig, report: &mut Report) -> Result<(), TaskError> {
         };
         report.line(format_args!("killed after step {step:?}: the next job is clean, {took}{begun}"));
     }
-    let stories: [(&str, Story); 4] = [
-        ("slurmd restarted in the prolog", slurmd_restarted_in_the_prolog),
+    let stories: [(&str, Story); 6] = [
+        ("slurmd restarted in a prolog that ends well", restarted_in_a_prolog_that_ends_well),
+        ("slurmd restarted in the prolog of a job that may not be requeued", restarted_and_cancelled),
+        ("slurmd restarted in the prolog of a job that may", restarted_and_requeued),
         ("slurmd restarted under the job", slurmd_restarted_under_the_job),
         ("node rebooted under the job, within SlurmdTimeout", rebooted_under_the_job),
         ("node rebooted after its prolog was killed", rebooted_after_a_kill),
@@ -88,19 +92,95 @@ pub(super) fn next_job_is_clean(rig: &Rig) -> Result<(), TaskError> {
     traces::none_on_the_nodes(rig)
 }
 
-/// Its prolog, which waits for a node that cannot be reached, goes on or does not; either way the job must not run without
-/// its domain.
-fn slurmd_restarted_in_the_prolog(rig: &Rig) -> Result<(), TaskError> {
-    super::bad_node::BLOCKED.spoil(rig)?;
+/// slurmd 26.05 lets its prolog come to its end before it goes, so that the job starts as if nothing had been.
+fn restarted_in_a_prolog_that_ends_well(rig: &Rig) -> Result<(), TaskError> {
+    rig.on(VICTIM, &format!("echo 'sleep 3' > {LAB_FILES}/prolog.env"))?;
+    let job = rig.submit(&Job::exclusive(4, look::script(rig.site.provider)))?;
+    restart_in_the_prolog(rig, "[o]penimex-lab/prolog")?;
+    rig.on(VICTIM, &format!("rm {LAB_FILES}/prolog.env"))?;
+    let view = rig.completed(job)?;
+    TaskError::unless(view.restarts == 0, || format!("the job runs at once; it is {view}"))?;
+    look::saw_up(rig, job, &[&[1, 2, 3, 4]])?;
+    ends(rig, job, VICTIM, &["up"])?;
+    none_is_drained_but(rig, &[])
+}
+
+/// The prolog waits for a node that cannot be reached, and passes as an innocent one's does: only that node is drained, and Slurm
+/// ends the job.
+fn restarted_and_cancelled(rig: &Rig) -> Result<(), TaskError> {
+    BLOCKED.spoil(rig)?;
     let job = rig.submit(&Job::exclusive(4, "echo NEVER\n").option("--no-requeue"))?;
-    rig.until("the prolog runs", LIMIT, || {
-        Ok(rig.try_on(VICTIM, "pgrep -f 'imex slurm prolog'")?.code == Some(0))
-    })?;
-    rig.on(VICTIM, "systemctl restart slurmd")?;
+    restart_in_the_prolog(rig, "[i]mex slurm prolog")?;
     let view = rig.wait_over(job)?;
     let output = rig.output(job)?;
-    TaskError::unless(!output.contains("NEVER"), || format!("the job does not run; it is {view}"))?;
-    super::bad_node::BLOCKED.mend(rig)
+    TaskError::unless(
+        view.state == "CANCELLED" && view.reason == "Prolog" && !output.contains("NEVER"),
+        || {
+            format!(
+                "the job is cancelled because of a prolog, and did nothing; it is {view} and printed {output:?}"
+            )
+        },
+    )?;
+    ends(rig, job, VICTIM, &["passed_innocent"])?;
+    ends(rig, job, BAD, &["at_fault"])?;
+    none_is_drained_but(rig, &[BAD])?;
+    traces::none_on_the_nodes(rig)?;
+    BLOCKED.mend(rig)
+}
+
+/// The same, and the job runs again: on the node of the restarted slurmd, and without the one at fault.
+fn restarted_and_requeued(rig: &Rig) -> Result<(), TaskError> {
+    BLOCKED.spoil(rig)?;
+    let job = rig.submit(
+        &Job::exclusive(4, look::script(rig.site.provider)).option(format!("--nodelist=node{VICTIM}")),
+    )?;
+    restart_in_the_prolog(rig, "[i]mex slurm prolog")?;
+    let view = rig.completed(job)?;
+    let nodes = rig.expand(&view.nodes)?;
+    TaskError::unless(view.restarts == 1 && !nodes.contains(&BAD), || {
+        format!("the job runs in its second run, without node{BAD}; it is {view}")
+    })?;
+    look::saw_up(rig, job, &[&nodes])?;
+    ends(rig, job, VICTIM, &["passed_innocent", "up"])?;
+    none_is_drained_but(rig, &[BAD])?;
+    traces::none_on_the_nodes(rig)?;
+    BLOCKED.mend(rig)
+}
+
+/// Restarts slurmd while a prolog runs there, whose command line matches this and which is waited for.
+fn restart_in_the_prolog(rig: &Rig, line: &str) -> Result<(), TaskError> {
+    rig.until("the prolog runs", LIMIT, || {
+        Ok(rig.try_on(VICTIM, &format!("pgrep -f '{line}'"))?.code == Some(0))
+    })?;
+    let main = || rig.on(VICTIM, "systemctl show -p MainPID --value slurmd");
+    let before = main()?;
+    rig.on(VICTIM, "systemctl restart slurmd")?;
+    let after = main()?;
+    TaskError::unless(before != after, || {
+        format!("slurmd is another process; it is {after} and was {before}")
+    })
+}
+
+/// Claims how the runs of a job's prolog ended on a node, and that each was followed by an epilog that left nothing.
+fn ends(rig: &Rig, job: JobId, node: u8, expected: &[&str]) -> Result<(), TaskError> {
+    let (prologs, epilogs) = (of_prologs(rig, node, job)?, of_epilogs(rig, node, job)?);
+    let words = |runs: &[Verdict]| runs.iter().map(|run| run.ending.clone()).collect::<Vec<_>>();
+    let (prologs, epilogs) = (words(&prologs), words(&epilogs));
+    let right =
+        prologs == expected && epilogs.len() >= expected.len() && epilogs.iter().all(|word| word == "done");
+    TaskError::unless(right, || {
+        format!(
+            "node{node}'s prologs of job {job} end with {expected:?}, and each has an epilog that is done; they are {prologs:?} and {epilogs:?}"
+        )
+    })
+}
+
+/// Claims which nodes Slurm gives to nobody.
+fn none_is_drained_but(rig: &Rig, nodes: &[u8]) -> Result<(), TaskError> {
+    let drained = rig.drained()?;
+    TaskError::unless(drained.keys().copied().eq(nodes.iter().copied()), || {
+        format!("exactly {nodes:?} are drained; drained are {drained:?}")
+    })
 }
 
 /// The job goes on with its domain, and the epilog still knows what is to be taken down.

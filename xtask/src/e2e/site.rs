@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::TaskError;
 use crate::process::Program;
-use crate::slurm_lab::{DRIVER, File, Keep, LAB, Machines, Network, Setup};
+use crate::slurm_lab::{CHANNELS_FILE, DRIVER, File, Keep, LAB, Machines, Network, Setup};
 use crate::tree;
 
 mod shipped;
@@ -43,6 +43,15 @@ pub(crate) enum Build {
     Release,
 }
 
+/// Which channels the fake's driver has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channels {
+    /// As many as a real one. Most cannot be opened.
+    Many,
+    /// So many that each job has the one that the driver behind the fake opens on any machine: number 1 of 0 and 1.
+    Openable,
+}
+
 /// A site.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
@@ -51,6 +60,7 @@ pub(crate) struct Site {
     pub(crate) hooks: Hooks,
     pub(crate) build: Build,
     pub(crate) network: Network,
+    pub(crate) channels: Channels,
     /// The text of `topology.yaml`.
     pub(crate) topology: Option<String>,
     /// How long a prolog may take in all.
@@ -124,6 +134,7 @@ impl Site {
             hooks: Hooks::Ours,
             build: Build::Debug,
             network: Network::Both,
+            channels: Channels::Many,
             topology: None,
             budget: BUDGET,
             slurm_conf: String::new(),
@@ -148,6 +159,9 @@ impl Site {
         files.extend(self.units()?);
         files.extend(self.settings()?);
         files.extend(self.hook_files()?);
+        if self.channels == Channels::Openable {
+            files.push(File::text(CHANNELS_FILE, "2\n"));
+        }
         let (slurm_conf, partition) = match self.hooks {
             Hooks::Shipped => (shipped::slurm_conf(self)?, shipped::PARTITION),
             Hooks::Ours | Hooks::Measured | Hooks::Empty | Hooks::Scripts { .. } => (self.hook_lines(), ""),
@@ -220,7 +234,10 @@ impl Site {
     fn operator(&self) -> String {
         let provider = self.provider.daemon();
         let (budget, stop) = (self.budget.as_millis(), STOP.as_millis());
-        let count = if self.hooks == Hooks::Shipped { shipped::COUNT } else { "" };
+        let count = match self.channels {
+            Channels::Many => "",
+            Channels::Openable => "count = 2\n",
+        };
         format!(
             "[service]\nprovider = \"{provider}\"\n\n[hardware]\nask_instance_type = true\n\n[channels]\nuse = \"per-job\"\n{count}\n\
              [prolog]\nbudget = \"{budget}ms\"\nstop = \"{stop}ms\"\n"

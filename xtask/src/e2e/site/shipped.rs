@@ -5,7 +5,7 @@ use std::fs;
 use super::Site;
 use crate::error::TaskError;
 use crate::process::Program;
-use crate::slurm_lab::{CHANNELS_FILE, File};
+use crate::slurm_lab::File;
 use crate::tree;
 
 /// As `imex slurm settings` advises for partitions of NVLink nodes.
@@ -18,12 +18,6 @@ const SCRIPTS: &str = "/usr/libexec/openimex/slurm";
 /// round while one looks.
 const MERGED: &str = "SchedulerParameters=batch_sched_delay=0,bf_interval=1,sched_interval=2,requeue_delay=1,\
                       nohold_on_prolog_fail\nHealthCheckInterval=5\n";
-
-/// So many that a per-job channel is the one that the fake's driver opens on any machine: number 1 of 0 and 1.
-const CHANNELS: &str = "2\n";
-
-/// The same in `openimex.toml`.
-pub(super) const COUNT: &str = "count = 2\n";
 
 /// The lines of `slurm.conf`, from the program that is installed.
 pub(super) fn slurm_conf(site: &Site) -> Result<String, TaskError> {
@@ -39,7 +33,7 @@ pub(super) fn slurm_conf(site: &Site) -> Result<String, TaskError> {
 /// The scripts, and the units beside that of the service and the sweep.
 pub(super) fn files() -> Result<Vec<File>, TaskError> {
     let read = |name: &str| tree::read(&tree::root().join("dist").join(name));
-    let mut files = vec![File::text(CHANNELS_FILE, CHANNELS)];
+    let mut files = Vec::new();
     for name in ["prolog", "epilog", "task-prolog", "sweep"] {
         files.push(File::script(format!("{SCRIPTS}/{name}"), read(&format!("slurm/{name}"))?));
     }
