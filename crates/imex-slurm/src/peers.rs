@@ -93,6 +93,24 @@ pub fn choose(nodes: &[String], addresses: &Addresses, family: Family) -> Result
     if problems.is_empty() { Ok(peers) } else { Err(PeersError { problems }) }
 }
 
+/// Whether what the node `own` is told of its own name is what the others are told. The hosts file may have a loopback address
+/// for it alone, and a resolver that answers for its own machine has the addresses of all interfaces. So it counts if it is one
+/// address, or one of the family that is taken, where the names of all others lead to addresses of that family: IPv4 and
+/// IPv6 beside each other are no two machines.
+pub fn knows_itself(own: &str, nodes: &[String], addresses: &Addresses, family: Family) -> bool {
+    let of = |node: &str| usable(addresses.get(node).map(Vec::as_slice).unwrap_or_default());
+    let found = of(own);
+    if nodes.len() == 1 || found.len() == 1 {
+        return true;
+    }
+    let Ok(taken) = pick(own, &found, family) else { return false };
+    let like_it = |address: &IpAddr| address.is_ipv4() == taken.is_ipv4();
+    let others = nodes.iter().filter(|node| *node != own);
+    let picked = others.map(|node| pick(node, &of(node), family));
+    found.iter().filter(|address| like_it(address)).count() == 1
+        && picked.into_iter().all(|address| address.is_ok_and(|address| like_it(&address)))
+}
+
 fn pick(node: &str, found: &[IpAddr], family: Family) -> Result<IpAddr, PeerProblem> {
     if found.is_empty() {
         return Err(PeerProblem::None { node: node.to_owned() });
@@ -181,6 +199,29 @@ mod tests {
             assert_eq!(taken(&addresses, Family::Any).unwrap(), ["10.0.0.1"]);
             assert_eq!(taken(&addresses, Family::Ipv6).unwrap(), ["fd00::1"]);
         }
+    }
+
+    #[test]
+    fn a_node_knows_itself_by_one_address_of_the_family_that_all_are_reached_by() {
+        let knows = |own: &[&str], other: &[&str], family| {
+            let nodes = ["a", "b"].map(str::to_owned);
+            knows_itself("a", &nodes, &of(&[("a", own), ("b", other)]), family)
+        };
+        let dual: (&[&str], &[&str]) = (&["127.0.1.1", "10.0.0.1", "fd00::1"], &["10.0.0.2", "fd00::2"]);
+        for family in [Family::Any, Family::Ipv4, Family::Ipv6] {
+            assert!(knows(dual.0, dual.1, family), "{family}");
+        }
+        // One address is one, whatever the others have.
+        assert!(knows(&["127.0.1.1", "10.0.0.1"], &["fd00::2"], Family::Any));
+        // Several interfaces, nothing that others can use, and others who are reached in another way.
+        assert!(!knows(&["10.0.0.1", "192.168.0.1", "fd00::1"], dual.1, Family::Any));
+        assert!(!knows(&["127.0.1.1"], dual.1, Family::Any));
+        assert!(!knows(&[], dual.1, Family::Any));
+        assert!(!knows(dual.0, &["fd00::2"], Family::Any));
+        assert!(!knows(dual.0, &[], Family::Any));
+        assert!(knows(&["10.0.0.1", "192.168.0.1", "fd00::1"], dual.1, Family::Ipv6));
+        let alone = ["a".to_owned()];
+        assert!(knows_itself("a", &alone, &of(&[("a", &[])]), Family::Any));
     }
 
     #[test]

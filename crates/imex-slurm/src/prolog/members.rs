@@ -118,13 +118,14 @@ where
     /// The addresses by the resolver.
     async fn known(&self, nodes: &[String]) -> Result<Vec<Peer>, PrologError> {
         let mut addresses = self.resolved(nodes).await.map_err(PrologError::PeersSource)?;
-        let own = addresses.get(&self.context.node).map(|found| peers::usable(found));
-        let certain = own.is_some_and(|own| own.len() == 1) || nodes.len() == 1;
-        if !certain && self.site.operator.peers.by == PeersBy::Auto {
-            let why = "this node's own name has no address, or several, that others can use";
-            return Err(PrologError::PeersSource(Unknown::new(why)));
+        let (own, policy) = (&self.context.node, &self.site.operator.peers);
+        if !peers::knows_itself(own, nodes, &addresses, policy.family) {
+            if policy.by == PeersBy::Auto {
+                let why = "this node's own name has no address, or several, that others can use";
+                return Err(PrologError::PeersSource(Unknown::new(why)));
+            }
+            self.settle_own(nodes, &mut addresses);
         }
-        self.settle_own(nodes, &mut addresses);
         Ok(peers::choose(nodes, &addresses, self.site.operator.peers.family)?)
     }
 
