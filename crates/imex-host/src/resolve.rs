@@ -19,6 +19,11 @@ use tokio::time::{Instant, timeout_at};
 /// How many names are asked for at once: a rack's, at a resolver's usual speed, without a burst that it would drop.
 const AT_ONCE: usize = 32;
 
+/// One thread asks alone for so long, then twice as many, and so on. A file or a cache on this machine tells a rack's names in
+/// that time, where a thread for each costs more than its answer; one whose answers come over the network is asked for
+/// [`AT_ONCE`] names a few times later.
+const ALONE: Duration = Duration::from_millis(40);
+
 /// What the resolver says of a name.
 type Answer = io::Result<Vec<IpAddr>>;
 
@@ -119,33 +124,56 @@ async fn resolve_with(
 async fn answers(ask: Ask, names: &[String], within: Duration) -> Result<Vec<Option<Answer>>, ResolveError> {
     let deadline = Instant::now() + within;
     let (sender, mut receiver) = mpsc::channel(names.len().max(1));
-    start(ask, names, &sender)?;
-    drop(sender);
+    let work = Arc::new(Work { names: names.to_vec(), next: AtomicUsize::new(0), ask, sender });
+    let most = names.len().min(AT_ONCE);
     let mut found: Vec<Option<Answer>> = Vec::new();
     found.resize_with(names.len(), || None);
-    while let Ok(Some((index, answer))) = timeout_at(deadline, receiver.recv()).await {
-        found[index] = Some(answer);
+    let (mut threads, mut missing, mut more) = (0, names.len(), Instant::now());
+    while missing > 0 && Instant::now() < deadline {
+        if more <= Instant::now() && threads < most {
+            let wanted = (2 * threads).clamp(1, most);
+            start(&work, wanted - threads)?;
+            threads = wanted;
+            more = Instant::now() + ALONE;
+        }
+        let until = if threads < most { deadline.min(more) } else { deadline };
+        if let Ok(Some((index, answer))) = timeout_at(until, receiver.recv()).await {
+            found[index] = Some(answer);
+            missing -= 1;
+        }
     }
     Ok(found)
 }
 
-/// Starts threads that ask for one name after the other. They are not the runtime's: it would wait for them when it ends,
-/// and what hangs in the resolver cannot be ended.
-fn start(ask: Ask, names: &[String], sender: &Sender<(usize, Answer)>) -> Result<(), ResolveError> {
-    let work = Arc::new((names.to_vec(), AtomicUsize::new(0)));
-    for _ in 0..names.len().min(AT_ONCE) {
-        let (work, ask, sender) = (Arc::clone(&work), Arc::clone(&ask), sender.clone());
-        let asking = move || {
-            let (names, next) = &*work;
-            while let Some((index, name)) = take(names, next) {
-                let answer = literal(name).unwrap_or_else(|| ask(name));
-                // There is room for every answer; if nobody wants any more, the time is over.
-                if sender.try_send((index, answer)).is_err() {
-                    return;
-                }
+/// What the threads that ask share.
+struct Work {
+    names: Vec<String>,
+    /// The first name that nobody asks for yet.
+    next: AtomicUsize,
+    ask: Ask,
+    sender: Sender<(usize, Answer)>,
+}
+
+impl Work {
+    /// Asks for one name after the other.
+    fn ask(&self) {
+        while let Some((index, name)) = take(&self.names, &self.next) {
+            let answer = literal(name).unwrap_or_else(|| (self.ask)(name));
+            // There is room for every answer; if nobody wants any more, the time is over.
+            if self.sender.try_send((index, answer)).is_err() {
+                return;
             }
-        };
-        thread::Builder::new().name("resolve".to_owned()).spawn(asking).map_err(ResolveError::Thread)?;
+        }
+    }
+}
+
+/// Starts threads. They are not the runtime's: it would wait for them when it ends, and what hangs in the resolver cannot be
+/// ended.
+fn start(work: &Arc<Work>, threads: usize) -> Result<(), ResolveError> {
+    for _ in 0..threads {
+        let work = Arc::clone(work);
+        let asking = thread::Builder::new().name("resolve".to_owned()).spawn(move || work.ask());
+        asking.map_err(ResolveError::Thread)?;
     }
     Ok(())
 }
@@ -201,6 +229,8 @@ fn shown(found: &[IpAddr]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
 
     #[test]
@@ -243,6 +273,17 @@ mod tests {
     }
 
     #[test]
+    fn names_that_take_their_time_are_asked_for_at_the_same_time() {
+        let names = ["n1", "n2", "n3", "n4", "n5"];
+        let together = Arc::new(Barrier::new(names.len()));
+        let ask: Ask = Arc::new(move |_| {
+            together.wait();
+            Ok(vec!["10.0.0.1".parse().unwrap()])
+        });
+        assert_eq!(run(&ask, &names, Family::PreferV4).unwrap().len(), names.len());
+    }
+
+    #[test]
     fn a_resolver_that_hangs_is_given_up_and_the_name_told() {
         let ask: Ask = Arc::new(|name| {
             if name == "slow" {
@@ -265,7 +306,7 @@ mod tests {
 
     fn run(ask: &Ask, names: &[&str], family: Family) -> Result<Vec<IpAddr>, ResolveError> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        block_on(resolve_with(Arc::clone(ask), &names, family, Duration::from_secs(10)))
+        block_on(resolve_with(Arc::clone(ask), &names, family, Duration::from_secs(30)))
     }
 
     fn block_on<F: Future>(future: F) -> F::Output {
