@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use tokio::net::UnixStream;
+use tokio::try_join;
 use zbus::connection::{Builder, Connection};
 use zbus::message::{Body, Message};
 use zbus::wire::DynamicType;
@@ -86,8 +87,9 @@ impl Systemd {
         let call = Call { operation: Operation::Ask, unit: Some(name), within };
         let asked = async {
             let path: OwnedObjectPath = call.read(&self.manager(&call, "LoadUnit", &name.as_str()).await?)?;
-            let mut properties = self.properties(&call, &path, UNIT).await?;
-            properties.extend(self.properties(&call, &path, SERVICE).await?);
+            let (unit, service) =
+                try_join!(self.properties(&call, &path, UNIT), self.properties(&call, &path, SERVICE))?;
+            let properties = unit.into_iter().chain(service).collect();
             facts::read(&properties).map_err(|error| call.malformed(error))
         };
         call.within(asked).await
@@ -102,6 +104,16 @@ impl Systemd {
     /// If the job does not end well, or not `within` the time. It goes on then.
     pub async fn start(&self, name: &ServiceName, within: Duration) -> Result<JobDone, SystemdError> {
         self.run(Job::Start, name, within).await
+    }
+
+    /// The same for one that may have failed before: its failures are forgotten first, and how often it was started, so that
+    /// this start is not refused for them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Systemd::start`].
+    pub async fn start_afresh(&self, name: &ServiceName, within: Duration) -> Result<JobDone, SystemdError> {
+        self.run(Job::StartAfresh, name, within).await
     }
 
     /// Stops a service. It has stopped when all its processes have ended.
@@ -165,6 +177,28 @@ impl Systemd {
             self.manager(&call, "KillUnit", &body).await.map(drop)
         };
         call.within(asked).await
+    }
+
+    /// If a service has a process, or may have one any moment: [`ServiceFacts::may_run`] without the other facts, of which
+    /// there are hundreds.
+    async fn may_run(&self, call: &Call<'_>, name: &ServiceName) -> Result<bool, SystemdError> {
+        let path: OwnedObjectPath = call.read(&self.manager(call, "LoadUnit", &name.as_str()).await?)?;
+        let active = self.property::<String>(call, &path, (UNIT, "ActiveState"));
+        let main_pid = self.property::<u32>(call, &path, (SERVICE, "MainPID"));
+        let (active, main_pid) = try_join!(active, main_pid)?;
+        Ok(facts::may_run(&active.as_str().into(), main_pid))
+    }
+
+    async fn property<T: TryFrom<OwnedVariant>>(
+        &self,
+        call: &Call<'_>,
+        path: &OwnedObjectPath,
+        property: (&str, &str),
+    ) -> Result<T, SystemdError> {
+        let asked =
+            self.connection.call_method(Some(DESTINATION), path.as_str(), Some(PROPERTIES), "Get", &property);
+        let value: OwnedVariant = call.read(&asked.await.map_err(|error| judge(call, error))?.body())?;
+        T::try_from(value).map_err(|_| call.malformed(format!("{} is of another type", property.1)))
     }
 
     async fn properties(

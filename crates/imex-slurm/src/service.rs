@@ -81,10 +81,8 @@ impl ServiceManager for OverBus {
 
     async fn start(&mut self, within: Duration) -> Result<JobDone, SystemdError> {
         let name = self.name.clone();
-        let systemd = self.systemd(within).await?;
-        // A unit that failed too often for some job before must not refuse this one. One that never failed is no error.
-        let _ = systemd.reset_failed(&name, within).await;
-        systemd.start(&name, within).await
+        // A unit that failed too often for some job before must not refuse this one.
+        self.systemd(within).await?.start_afresh(&name, within).await
     }
 }
 

@@ -184,8 +184,13 @@ pub struct ServiceFacts {
 impl ServiceFacts {
     /// If it has a process, or may have one any moment.
     pub fn may_run(&self) -> bool {
-        self.main_pid.is_some() || !matches!(self.active, ActiveState::Inactive | ActiveState::Failed)
+        may_run(&self.active, self.main_pid.unwrap_or(0))
     }
+}
+
+/// The same, of these two alone; process 0 is none.
+pub(super) fn may_run(active: &ActiveState, main_pid: u32) -> bool {
+    main_pid != 0 || !matches!(active, ActiveState::Inactive | ActiveState::Failed)
 }
 
 /// Reads the properties of the interfaces `Unit` and `Service`.

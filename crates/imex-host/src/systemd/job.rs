@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use serde::Serialize;
+use tokio::join;
 use tokio_stream::StreamExt;
 use zbus::message::Type;
 use zbus::{MatchRule, MessageStream, OwnedObjectPath};
@@ -39,6 +40,8 @@ pub enum Operation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     Start,
+    /// A start that is not refused for the failures before it.
+    StartAfresh,
     Stop,
     Restart,
 }
@@ -99,8 +102,10 @@ impl Systemd {
         call: &Call<'_>,
         name: &ServiceName,
     ) -> Result<Begun, SystemdError> {
-        let ends = self.ends(call).await?;
-        self.hold(call, name).await;
+        // None waits for another's answer: the bus keeps the order in which they are asked, and systemd answers in it.
+        let (ends, wanted, (), ()) = join!(biased; self.ends(call), self.want(call), self.hold(call, name), self.forget(job, call, name));
+        let ends = ends?;
+        wanted?;
         // "replace": a job that is pending for the unit gives way, as it does to systemctl.
         let body = (name.as_str(), "replace");
         let number = call.read(&self.manager(call, job.method(), &body).await?)?;
@@ -114,6 +119,13 @@ impl Systemd {
         let _ = self.manager(call, "RefUnit", &name.as_str()).await;
     }
 
+    /// Forgets failures where the job is not to be refused for them. One that never failed is no error.
+    async fn forget(&self, job: Job, call: &Call<'_>, name: &ServiceName) {
+        if job == Job::StartAfresh {
+            let _ = self.manager(call, "ResetFailedUnit", &name.as_str()).await;
+        }
+    }
+
     /// The ends of jobs from now on.
     async fn ends(&self, call: &Call<'_>) -> Result<MessageStream, SystemdError> {
         let rule = MatchRule::builder()
@@ -124,11 +136,14 @@ impl Systemd {
             .build()
             .map_err(|error| call.failed(error))?;
         let stream = MessageStream::for_match_rule(rule, &self.connection, Some(QUEUE));
-        let stream = stream.await.map_err(|error| call.failed(error))?;
-        // systemd emits nothing until somebody wants it. To want it twice is refused and means the same.
+        stream.await.map_err(|error| call.failed(error))
+    }
+
+    /// Wants signals: systemd emits nothing until somebody does. To want them twice is refused and means the same.
+    async fn want(&self, call: &Call<'_>) -> Result<(), SystemdError> {
         match self.manager(call, "Subscribe", &()).await {
-            Ok(_) => Ok(stream),
-            Err(SystemdError::Refused { name, .. }) if name.ends_with(".AlreadySubscribed") => Ok(stream),
+            Ok(_) => Ok(()),
+            Err(SystemdError::Refused { name, .. }) if name.ends_with(".AlreadySubscribed") => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -169,7 +184,7 @@ impl Job {
     /// The method of the manager that asks for it.
     fn method(self) -> &'static str {
         match self {
-            Job::Start => "StartUnit",
+            Job::Start | Job::StartAfresh => "StartUnit",
             Job::Stop => "StopUnit",
             Job::Restart => "RestartUnit",
         }
@@ -177,7 +192,7 @@ impl Job {
 
     fn operation(self) -> Operation {
         match self {
-            Job::Start => Operation::Start,
+            Job::Start | Job::StartAfresh => Operation::Start,
             Job::Stop => Operation::Stop,
             Job::Restart => Operation::Restart,
         }

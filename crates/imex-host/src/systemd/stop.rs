@@ -52,10 +52,11 @@ impl Systemd {
         name: &ServiceName,
         patience: Patience,
     ) -> Result<Stopped, SystemdError> {
-        let before = self.service(name, patience.asked).await?;
-        if !before.may_run() {
+        let ask = Call { operation: Operation::Ask, unit: Some(name), within: patience.asked };
+        if !ask.within(self.may_run(&ask, name)).await? {
             return Ok(Stopped::Before);
         }
+        let before = self.service(name, patience.asked).await?;
         let call = Call { operation: Operation::Stop, unit: Some(name), within: patience.asked };
         let begun = call.within(self.begin(Job::Stop, &call, name)).await?;
         match call.within(begun.end(&call, name)).await {
