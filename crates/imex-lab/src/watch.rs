@@ -10,9 +10,13 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::clock::now;
 
-/// The first and the longest wait between two tries to connect to a daemon that is not there yet. A daemon serves its
+/// The shortest and the longest wait between two tries to connect to a daemon that is not there yet. A daemon serves its
 /// socket some milliseconds after its start; the longest adds no more than people notice and costs next to nothing.
 const RETRY: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(100));
+
+/// The wait between two tries is this part of what was waited for so far: whoever waits for a daemon that is slow to start
+/// waits longer by a few hundredths, and few tries are made in vain.
+const PART: u32 = 16;
 
 /// How long one try to connect and to hear the first summary may take. A daemon answers within milliseconds; one that
 /// does not may be stopped, and the next try may meet another.
@@ -50,7 +54,7 @@ pub async fn watch_until<B>(
     let mut last = None;
     let mut failure = None;
     let attempts = async {
-        let mut pause = RETRY.0;
+        let mut since = now();
         loop {
             let mut connected = false;
             let heard = follow(endpoint, end, |summary| {
@@ -64,8 +68,10 @@ pub async fn watch_until<B>(
                 Err(error) if is_final(&error) => return Err(error),
                 Err(error) => failure = Some(error),
             }
-            pause = if connected { RETRY.0 } else { (pause * 2).min(RETRY.1) };
-            sleep(pause).await;
+            if connected {
+                since = now();
+            }
+            sleep(pause(now().saturating_duration_since(since))).await;
         }
     };
     match timeout_at(end, attempts).await {
@@ -97,6 +103,11 @@ async fn follow<B>(
     Ok(None)
 }
 
+/// How long to wait before the next try, `waited` after the first one.
+fn pause(waited: Duration) -> Duration {
+    (waited / PART).clamp(RETRY.0, RETRY.1)
+}
+
 /// Whether trying again is pointless.
 fn is_final(error: &ClientError) -> bool {
     match error {
@@ -110,5 +121,19 @@ fn is_final(error: &ClientError) -> bool {
         | ClientError::Deadline { .. }
         | ClientError::Declined { .. }
         | ClientError::Broken { .. } => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_daemon_that_starts_slowly_is_noticed_soon_and_one_that_does_not_start_costs_little() {
+        let after = |waited| pause(Duration::from_millis(waited)).as_micros();
+        assert_eq!(
+            [0, 32, 160, 320, 1_600, 60_000].map(after),
+            [2_000, 2_000, 10_000, 20_000, 100_000, 100_000]
+        );
     }
 }
