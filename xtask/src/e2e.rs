@@ -34,7 +34,7 @@ use crate::report::{self, Report};
 use crate::slurm_lab::{Keep, Network, Root};
 use crate::tree;
 
-pub(crate) use jobs::Job;
+pub(crate) use jobs::{Job, JobId};
 pub(crate) use records::of_prologs;
 pub(crate) use rig::Rig;
 pub(crate) use seeds::aws_hooks;

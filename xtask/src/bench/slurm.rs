@@ -3,6 +3,8 @@
 //! The clock is that of the machine, which the nodes share: a job's first line tells it, and so does the command that
 //! submits it. What a hook costs itself is counted by the process that starts it.
 
+mod timeline;
+
 use std::fs;
 use std::thread;
 use std::time::Duration;
@@ -10,10 +12,11 @@ use std::time::Duration;
 use super::error::BenchError;
 use super::series::{Series, Unit};
 use super::{Measurement, Plan, Reach};
-use crate::e2e::{Build, Hooks, Job, Rig, Site, aws_hooks, of_prologs};
+use crate::e2e::{Build, Hooks, Job, JobId, Rig, Site, aws_hooks, of_prologs};
 use crate::report::Report;
 use crate::slurm_lab::{Root, Usage};
 use crate::tree;
+use timeline::{Span, Timeline};
 
 /// A rack of NVL72.
 const NODES: u8 = 18;
@@ -154,20 +157,28 @@ fn first_lines(plan: &Plan, hooks: Hooks) -> Result<Series, BenchError> {
     with_rig(Site { hooks, provider, ..Site::new(NODES) }, |rig| {
         // The first job after a boot finds cold caches.
         first_line(rig)?;
+        let mut timeline = Timeline::default();
         let step = BEAT / u32::try_from(plan.runs).unwrap_or(u32::MAX);
         let mut pause = Duration::ZERO;
         let mut runs = Vec::new();
         for _ in 0..plan.runs {
             thread::sleep(pause);
-            runs.push(first_line(rig)?);
+            let (job, span) = first_line(rig)?;
+            runs.push(span.first_line - span.submitted);
+            if rig.site.hooks == Hooks::Ours {
+                timeline.add(rig, job, span)?;
+            }
             pause += step;
+        }
+        if rig.site.hooks == Hooks::Ours {
+            timeline.print(&mut Report::new(std::io::stdout()));
         }
         Series::new(runs).ok_or(BenchError::NoRun)
     })
 }
 
-/// Milliseconds from before sbatch to the first line of a job on all nodes.
-fn first_line(rig: &Rig) -> Result<f64, BenchError> {
+/// From before sbatch to the first line of a job on all nodes.
+fn first_line(rig: &Rig) -> Result<(JobId, Span), BenchError> {
     let control = rig.site.provider.control();
     let nodes = rig.site.nodes;
     // Without a domain the control tool ends with an error, which is not the job's.
@@ -190,8 +201,8 @@ fn first_line(rig: &Rig) -> Result<f64, BenchError> {
     if matches!(rig.site.hooks, Hooks::Ours | Hooks::Measured) && !output.contains("\"status\": \"UP\"") {
         return Err(BenchError::Text { what: "a verified domain", text: output });
     }
-    // The difference of two times is small.
-    Ok(Duration::from_nanos(began.saturating_sub(submitted)).as_secs_f64() * 1e3)
+    let ms = |nanoseconds| Duration::from_nanos(nanoseconds).as_secs_f64() * 1e3;
+    Ok((job, Span { submitted: ms(submitted), first_line: ms(began) }))
 }
 
 fn with_rig<T>(site: Site, work: impl FnOnce(&Rig) -> Result<T, BenchError>) -> Result<T, BenchError> {
