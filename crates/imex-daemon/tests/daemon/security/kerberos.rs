@@ -3,12 +3,13 @@
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use std::thread;
 use std::time::Duration;
 
 use imex_core::{DomainState, LinkState, NodeState};
 use nix::sys::signal::Signal;
 
-use crate::support::realm::{LONG, Realm, key_table};
+use crate::support::realm::{LONG, Realm, key_table, set_clock};
 use crate::support::{Node, Rack, eventually};
 
 /// What a context's renewal must not cause.
@@ -89,6 +90,32 @@ fn usr1_while_the_kdc_is_down_takes_nothing_from_anybody() {
     let before = renewals(&nodes[0]);
     await_renewals(&nodes[..1], before + 3);
     have_lost_nobody(&nodes);
+}
+
+#[test]
+fn usr1_with_tickets_that_have_expired_changes_nothing_and_with_a_wrong_clock_parts_the_node_alone() {
+    let Some(realm) = Realm::start("RACK.TEST", LONG) else { return };
+    let rack = rack(&realm, 2);
+    // Somebody else fills its cache.
+    realm.have_tickets_alone(&rack, 0, &[0, 1], None);
+    let mut nodes = rack.start_all();
+    realm.have_tickets_alone(&rack, 0, &[], Some(1));
+    // The library counts whole seconds.
+    thread::sleep(Duration::from_millis(2100));
+    nodes[0].expect_error("those in use stay, and nothing else changes");
+    nodes[0].signal(Signal::SIGUSR1);
+    nodes[0].await_log("those in use stay, and nothing else changes");
+    nodes[0].await_log("The referenced credential has expired");
+    have_lost_nobody(&nodes);
+    assert!(!nodes[0].log().contains("Dialling every node anew"), "{}", nodes[0].log());
+
+    let cache = realm.have_tickets_alone(&rack, 0, &[0, 1], None);
+    set_clock(&cache, 600);
+    nodes[0].signal(Signal::SIGUSR1);
+    nodes[0].await_link(1, LinkState::Recovering);
+    nodes[0].await_log("its clock and this node's differ too much");
+    // Whoever dials it is no worse off for its clock.
+    assert_eq!(nodes[1].link(0), Some(LinkState::Connected));
 }
 
 #[test]
