@@ -48,6 +48,8 @@ const ROUND: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mill
 enum Event<'a> {
     /// The topology cannot be trusted now; the map stays.
     Keep { failure: &'a Failure },
+    /// The sources warn of something else than before; of nothing any more if it is empty.
+    Warned { warnings: &'a [String] },
     /// The node has the map that it should have.
     Settled { members: usize },
     /// The topology asks for another map.
@@ -95,6 +97,8 @@ struct Follow<'a> {
     told: Told,
     /// Why the topology could not be trusted at the last look.
     kept: Option<Failure>,
+    /// What the sources warned of when that was last told.
+    warnings: Vec<String>,
     out: &'a mut dyn Write,
 }
 
@@ -126,6 +130,7 @@ pub(crate) fn run(args: &FollowArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
         next_poll: Moment::ZERO,
         told: Told::Nothing,
         kept: None,
+        warnings: Vec::new(),
         out,
     };
     block_on(async { follow(Talk::listen(args).await?).follow().await })?

@@ -34,10 +34,10 @@ fn imex(line: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     let format = cli.format();
     let done = match cli.command {
         Command::Wait(args) => wait::run(&args, out),
-        Command::Lab(args) => lab::run(args, out),
+        Command::Lab(args) => lab::run(args, out, err),
         Command::Follow(args) => follow::run(&args, out),
         Command::Channel(args) => channel::run(&args.command, out),
-        Command::Topology(args) => topology::run(&args.command, out),
+        Command::Topology(args) => topology::run(&args.command, out, err),
         Command::Pki(args) => pki::run(&args.command, out),
         Command::Slurm(args) => slurm::run(&args.command, out, err),
         Command::Doctor(args) => doctor::run(&args, out),

@@ -33,17 +33,17 @@ use crate::exit::Exit;
 use crate::failure::Stop;
 
 /// Runs a command.
-pub(crate) fn run(command: &TopologyCommand, out: &mut dyn Write) -> Result<Exit, Stop> {
+pub(crate) fn run(command: &TopologyCommand, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit, Stop> {
     match command {
-        TopologyCommand::Generate(args) => generate::run(args, out),
+        TopologyCommand::Generate(args) => generate::run(args, out, err),
         TopologyCommand::Lint(args) => lint::run(args, out),
         TopologyCommand::Diff(args) => diff::run(args, out),
         TopologyCommand::Identify(args) => identify::run(args, out),
         TopologyCommand::Collect(args) => collect::run(args, out),
         TopologyCommand::Apply(args) => apply::run(args, out),
-        TopologyCommand::Verify(args) => verify::run(args, out),
+        TopologyCommand::Verify(args) => verify::run(args, out, err),
         TopologyCommand::Watch(args) => watch::run(args, out),
-        TopologyCommand::NodeMap(args) => node_map::run(args, out),
+        TopologyCommand::NodeMap(args) => node_map::run(args, out, err),
         TopologyCommand::Plan(args) => plan::run(args, out),
     }
 }

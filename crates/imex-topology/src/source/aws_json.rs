@@ -61,8 +61,8 @@ const ACTIVE: &str = "active";
 pub struct CapacityBlock {
     /// The UltraServer type (`u-p6e-gb200x72`), if it is one.
     pub ultraserver_type: Option<String>,
-    /// Its state (`active`).
-    pub state: String,
+    /// Its state (`active`), if that is known.
+    pub state: Option<String>,
     /// When it ends.
     pub end: Option<Timestamp>,
 }
@@ -125,8 +125,7 @@ struct TagJson {
 struct CapacityBlockJson {
     capacity_block_id: String,
     ultraserver_type: Option<String>,
-    #[serde(default)]
-    state: String,
+    state: Option<String>,
     end_date: Option<String>,
 }
 
@@ -192,12 +191,10 @@ impl Ec2 {
     /// What is wrong with a capacity block that has instances, which end with it.
     fn warning(&self, block: &str) -> Option<String> {
         let CapacityBlock { state, end, .. } = self.capacity_blocks.get(block)?;
-        if state == ACTIVE {
-            return None;
-        }
+        let state = state.as_deref().filter(|state| *state != ACTIVE)?;
         let end = end.map(|end| format!(", and its end is {end}")).unwrap_or_default();
         Some(format!(
-            "Capacity block {block} is {state}, not {ACTIVE}{end}: its nodes are there no longer, or not yet"
+            "capacity block {block} is {state}, not {ACTIVE}{end}: its nodes are there no longer, or not yet"
         ))
     }
 
@@ -208,7 +205,8 @@ impl Ec2 {
         };
         let kind = ultraserver_type.as_deref().unwrap_or("capacity block");
         let end = end.map(|end| format!(" until {end}")).unwrap_or_default();
-        format!("{from} ({kind}, {state}{end})").into()
+        let state = state.as_ref().map(|state| format!(", {state}")).unwrap_or_default();
+        format!("{from} ({kind}{state}{end})").into()
     }
 
     /// Why an instance is in no capacity block. The API says so of parts of UltraServers for a while after they started.
@@ -318,9 +316,11 @@ mod tests {
         let warnings =
             |pages: &str| parse(pages).unwrap().report(&NameBy::PrivateDns, &"aws".into()).unwrap().warnings;
         assert_eq!(warnings(PAGES), [""; 0]);
-        let told = "Capacity block cb-a is expired, not active, and its end is 2026-12-31T11:30:00Z: its nodes are \
+        let told = "capacity block cb-a is expired, not active, and its end is 2026-12-31T11:30:00Z: its nodes are \
                     there no longer, or not yet";
         assert_eq!(warnings(&PAGES.replace("\"active\"", "\"expired\"")), [told]);
+        let untold = PAGES.replace("\"State\": \"active\"", "\"Later\": \"key\"");
+        assert_eq!(warnings(&untold), [""; 0], "nothing is known of it");
         // One that no instance is in is nobody's business here.
         let other =
             PAGES.replace("\"cb-a\", \"Ultra", "\"cb-z\", \"Ultra").replace("\"active\"", "\"expired\"");

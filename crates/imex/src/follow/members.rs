@@ -15,6 +15,8 @@ use crate::topology::{addresses, agreed, inventory, node_map_failure};
 pub(super) struct Wanted {
     pub(super) map: NodeMap,
     pub(super) own: String,
+    /// What the sources warn of.
+    pub(super) warnings: Vec<String>,
 }
 
 /// The map of this node as the sources have it now.
@@ -29,7 +31,7 @@ pub(super) fn wanted(args: &FollowArgs) -> Result<Wanted, Failure> {
     let entries: Vec<String> = text(&members)?.lines().map(str::to_owned).collect();
     let own = text(&[&args.node])?.trim_end().to_owned();
     let map = NodeMap::new(entries).map_err(|error| Failure::new(Exit::Config, &error))?;
-    Ok(Wanted { map, own })
+    Ok(Wanted { map, own, warnings: merged.warnings })
 }
 
 /// The text of the map's file.

@@ -44,8 +44,9 @@ impl Follow<'_> {
         let wanted = tokio::task::spawn_blocking(move || members::wanted(&args)).await;
         let wanted = wanted.map_err(|error| Failure::new(Exit::Failed, &error))?;
         match wanted {
-            Ok(Wanted { map, own }) => {
+            Ok(Wanted { map, own, warnings }) => {
                 self.kept = None;
+                self.warned(warnings)?;
                 self.own = own;
                 let news = self.follower.wanted() != Some(&map);
                 self.follower.want(map.clone());
@@ -57,6 +58,15 @@ impl Follow<'_> {
             Err(failure) => self.keep(failure)?,
         }
         self.look_at_file()
+    }
+
+    /// The same warnings are told once, not at each look.
+    fn warned(&mut self, warnings: Vec<String>) -> Result<(), Stop> {
+        if self.warnings != warnings {
+            self.tell(&Event::Warned { warnings: &warnings })?;
+            self.warnings = warnings;
+        }
+        Ok(())
     }
 
     /// The same failure is told once, not at each look.

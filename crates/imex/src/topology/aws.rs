@@ -139,7 +139,7 @@ async fn capacity_blocks(
     let mut block_of = BTreeMap::new();
     for block in client.capacity_blocks().await? {
         block_of.extend(block.reservations.into_iter().map(|id| (id, block.id.clone())));
-        let (ultraserver_type, state, end) = (block.ultraserver_type, block.state, block.end);
+        let (ultraserver_type, state, end) = (block.ultraserver_type, Some(block.state), block.end);
         blocks.insert(block.id, aws_json::CapacityBlock { ultraserver_type, state, end });
     }
     Ok((blocks, block_of))

@@ -30,13 +30,13 @@ struct Made {
     /// The nodes that are in no block, by reason.
     outside: BTreeMap<String, String>,
     /// What the sources warn of.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &GenerateArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
+pub(crate) fn run(args: &GenerateArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit, Stop> {
     let merged = sources::inventory(&args.sources)?;
+    sources::warn(&merged.warnings, err);
     sources::agreed(&merged)?;
     let previous = args.previous.as_ref().map(|path| files::topologies(path)).transpose()?;
     let options = args.shape.options();

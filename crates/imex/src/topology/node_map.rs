@@ -21,6 +21,8 @@ struct Map<'a> {
     members: Vec<&'a str>,
     /// The text of nodes_config.cfg.
     text: String,
+    /// What the sources warn of.
+    warnings: &'a [String],
 }
 
 #[derive(Deserialize)]
@@ -35,14 +37,17 @@ struct ShownNode {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &NodeMapArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
+pub(crate) fn run(args: &NodeMapArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit, Stop> {
     let merged = sources::inventory(&args.sources)?;
+    sources::warn(&merged.warnings, err);
     sources::agreed(&merged)?;
     let addresses = args.addresses.as_ref().map(|path| addresses(path)).transpose()?;
     let members = members(&merged.inventory, &args.node, args.scope.into()).map_err(failure)?;
     let text = text(&members, addresses.as_ref()).map_err(failure)?;
     match format(args.json) {
-        Format::Json => output::json(&Map { node: &args.node, members, text }, out)?,
+        Format::Json => {
+            output::json(&Map { node: &args.node, members, text, warnings: &merged.warnings }, out)?
+        }
         Format::Text => out.write_all(text.as_bytes())?,
     }
     Ok(Exit::Done)

@@ -1,6 +1,7 @@
 //! The sources of `--source KIND:FILE`, and those that are asked instead of read.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -88,6 +89,14 @@ pub(crate) fn understand(args: &SourceArgs, said: &[Words]) -> Result<Merged, Fa
         Words::Asked(report) => Ok(report.clone()),
     });
     Ok(merge(reports.collect::<Result<Vec<_>, _>>()?))
+}
+
+/// Tells what the sources warn of, beside the output: that is often a file that nobody looks into.
+pub(crate) fn warn(warnings: &[String], err: &mut dyn Write) {
+    for warning in warnings {
+        // The command has more to do than to tell this.
+        drop(writeln!(err, "imex: warning: {warning}"));
+    }
 }
 
 /// The failure of sources that disagree, if they do.

@@ -4,10 +4,9 @@ use std::io::{self, Write};
 
 use imex_topology::diff::diff;
 use imex_topology::resting::propose;
-use imex_topology::{Diff, Inventory, Topologies};
+use imex_topology::{Diff, Inventory, Merged, Topologies};
 use serde::Serialize;
 
-use super::args::SourceArgs;
 use super::controller::{Controller, Held, HeldState, all_held, summary};
 use super::lifecycle_args::VerifyArgs;
 use super::{diff as changes, files, sources};
@@ -29,12 +28,18 @@ struct Report {
     /// What the sources would change; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     sources: Option<Diff>,
+    /// What the sources warn of.
+    warnings: Vec<String>,
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &VerifyArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
-    let inventory = args.sources().map(|sources| agreed(&sources)).transpose()?;
-    let report = block_on(verify(args, inventory))??;
+pub(crate) fn run(args: &VerifyArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit, Stop> {
+    let merged = args.sources().map(|sources| sources::inventory(&sources)).transpose()?;
+    if let Some(merged) = &merged {
+        sources::warn(&merged.warnings, err);
+        sources::agreed(merged)?;
+    }
+    let report = block_on(verify(args, merged))??;
     match format(args.json) {
         Format::Json => output::json(&report, out)?,
         Format::Text => report.write(out)?,
@@ -42,26 +47,22 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     Ok(report.exit_code)
 }
 
-fn agreed(sources: &SourceArgs) -> Result<Inventory, Failure> {
-    let merged = sources::inventory(sources)?;
-    sources::agreed(&merged)?;
-    Ok(merged.inventory)
-}
-
-async fn verify(args: &VerifyArgs, inventory: Option<Inventory>) -> Result<Report, Failure> {
+async fn verify(args: &VerifyArgs, merged: Option<Merged>) -> Result<Report, Failure> {
     let file = files::topologies(&args.file)?;
     let controller = Controller::new(&args.slurm);
     let held = controller.holds(&file).await.map_err(|error| error.failure())?;
-    let sources = match inventory {
-        None => None,
-        Some(inventory) => Some(from_sources(args, &inventory, &file, &controller).await?),
+    let (sources, warnings) = match merged {
+        None => (None, Vec::new()),
+        Some(Merged { inventory, warnings, .. }) => {
+            (Some(from_sources(args, &inventory, &file, &controller).await?), warnings)
+        }
     };
     let exit_code = match &sources {
         _ if !all_held(&held) => Exit::ControllerDiffers,
         Some(diff) if !diff.is_empty() => Exit::TopologyDiffers,
         Some(_) | None => Exit::Done,
     };
-    Ok(Report { exit_code, file: args.file.display().to_string(), controller: held, sources })
+    Ok(Report { exit_code, file: args.file.display().to_string(), controller: held, sources, warnings })
 }
 
 /// What the sources would change, powered-down nodes kept.

@@ -47,6 +47,8 @@ enum Event<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         kept: Option<String>,
     },
+    /// The sources warn of something else than before; of nothing any more if it is empty.
+    Warned { warnings: &'a [String] },
     /// A topology was applied.
     Applied(&'a Outcome),
     /// A topology could not be applied; the file is as the journal says.
@@ -67,6 +69,8 @@ struct Watcher<'a> {
     metrics: Metrics,
     verified: Option<Moment>,
     quiet: Option<Quiet>,
+    /// What the sources warned of when that was last told.
+    warnings: Vec<String>,
     out: &'a mut dyn Write,
 }
 
@@ -95,6 +99,7 @@ pub(crate) fn run(args: &WatchArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
         metrics: Metrics::default(),
         verified: None,
         quiet: None,
+        warnings: Vec::new(),
         out,
     };
     block_on(watcher.watch())?
@@ -176,7 +181,9 @@ impl Watcher<'_> {
         end
     }
 
-    async fn found(&mut self, Found { in_use, proposal, read }: Found) -> Result<Option<Exit>, Stop> {
+    async fn found(&mut self, found: Found) -> Result<Option<Exit>, Stop> {
+        let Found { in_use, proposal, warnings, read } = found;
+        self.warned(warnings)?;
         self.metrics.found(&proposal.topologies, &proposal.kept);
         let kept = (!proposal.kept.is_empty()).then(|| proposal.kept.to_list());
         let proposed = proposal.topologies;
@@ -193,6 +200,16 @@ impl Watcher<'_> {
             Decision::Keep { .. } => Ok(Some(Exit::SourceUnreadable)),
             Decision::Wait { .. } => Ok(None),
         }
+    }
+
+    /// The same warnings are told once, not at each poll.
+    fn warned(&mut self, warnings: Vec<String>) -> Result<(), Stop> {
+        self.metrics.warned(warnings.len());
+        if self.warnings != warnings {
+            output::json_line(&Event::Warned { warnings: &warnings }, self.out)?;
+            self.warnings = warnings;
+        }
+        Ok(())
     }
 
     fn judge(&mut self, poll: Poll) -> Decision {

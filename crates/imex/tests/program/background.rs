@@ -72,7 +72,7 @@ fn what_each_command_says_is_as_recorded() {
     let _redacted = redactions();
     let lab = Background::at_rest();
     for (name, words) in [
-        ("lab-up", "up --nodes 2"),
+        ("lab-up", "up --nodes 2 --set LOG_LEVL=5 --set NOPE=1"),
         ("lab-up-again", "up --nodes 2"),
         ("lab-status", "status"),
         ("lab-status-json", "status --json"),

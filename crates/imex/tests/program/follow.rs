@@ -108,6 +108,26 @@ fn a_map_that_was_edited_or_removed_under_it_is_written_anew() {
 }
 
 #[test]
+fn what_the_sources_warn_of_is_in_the_record() {
+    let rack = Rack::up();
+    rack.partition(&[&[0, 1, 2, 3]]);
+    let ec2 = rack.files.path().join("ec2.json");
+    let instances: Vec<Value> = (0..NODES)
+        .map(|node| serde_json::json!({"InstanceId": name(node), "CapacityBlockId": "cb"}))
+        .collect();
+    let block = serde_json::json!({"CapacityBlockId": "cb", "State": "expired"});
+    let pages = serde_json::json!({"Instances": instances, "CapacityBlocks": [block]});
+    fs::write(&ec2, pages.to_string()).unwrap();
+    let more = format!("--source ec2:{} --ec2-name id", ec2.display());
+    let mut followers = Followers { children: vec![rack.start_with(0, None, &more)] };
+    rack.wait("it has settled", |rack| rack.count("settled")[0] == 1);
+    let warned = rack.events(0).into_iter().find(|told| told["event"] == "warned").unwrap();
+    let told = "capacity block cb is expired, not active: its nodes are there no longer, or not yet";
+    assert_eq!(warned["warnings"], serde_json::json!([told]));
+    followers.end();
+}
+
+#[test]
 fn help_and_refusals_of_follow_are_as_recorded() {
     let _redacted = redactions();
     let dir = tempfile::tempdir().unwrap();
@@ -165,11 +185,15 @@ impl Rack {
     }
 
     fn start(&self, node: usize, die_at: Option<&str>) -> Child {
+        self.start_with(node, die_at, "")
+    }
+
+    fn start_with(&self, node: usize, die_at: Option<&str>, more: &str) -> Child {
         let (lab, files) = (self.lab.dir.display(), self.files.path().display());
         let words = format!(
             "follow --source inventory:{files}/inventory.yaml --scope partition --node {} --addresses {files}/nodes.json \
              -c {lab}/node-{node}/config.cfg --map {lab}/node-{node}/nodes_config.cfg --leases {files}/leases-{node} \
-             --service lab:{lab}/node-{node} --listen {} --interval 1h --up 20s",
+             --service lab:{lab}/node-{node} --listen {} --interval 1h --up 20s {more}",
             name(node),
             self.addresses[node],
         );

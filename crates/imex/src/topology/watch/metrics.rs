@@ -22,6 +22,7 @@ pub(super) struct Metrics {
     blocks: usize,
     nodes: usize,
     kept: usize,
+    warnings: usize,
     pending: bool,
     in_sync: Option<bool>,
     last_good: Option<Timestamp>,
@@ -35,6 +36,11 @@ impl Metrics {
         self.blocks = blocks().count();
         self.nodes = blocks().map(|block| block.nodes.len()).sum();
         self.kept = kept.len();
+    }
+
+    /// The sources warn of so many things.
+    pub(super) fn warned(&mut self, warnings: usize) {
+        self.warnings = warnings;
     }
 
     /// A poll was judged.
@@ -87,7 +93,7 @@ impl Metrics {
         let number = |value: usize| Some(value.to_string());
         let flag = |value: bool| Some(u8::from(value).to_string());
         let time = |time: Option<Timestamp>| time.map(|time| time.as_second().to_string());
-        let rows: [(&str, &str, &str, Option<String>); 13] = [
+        let rows: [(&str, &str, &str, Option<String>); 14] = [
             ("polls_total", "counter", "Polls of the sources.", Some(self.polls.to_string())),
             ("failed_polls_total", "counter", "Polls that kept the file.", Some(self.failures.to_string())),
             ("applied_total", "counter", "Topologies that are held.", Some(self.held.to_string())),
@@ -97,6 +103,7 @@ impl Metrics {
             ("blocks", "gauge", "Blocks that the sources know.", number(self.blocks)),
             ("nodes", "gauge", "Nodes in these blocks.", number(self.nodes)),
             ("kept_nodes", "gauge", "Nodes kept because they are powered down.", number(self.kept)),
+            ("source_warnings", "gauge", "Things that the sources warn of.", number(self.warnings)),
             ("pending", "gauge", "If a change waits.", flag(self.pending)),
             ("in_sync", "gauge", "If the controller holds the file.", self.in_sync.and_then(flag)),
             ("last_good_poll_seconds", "gauge", "When all sources last answered.", time(self.last_good)),

@@ -23,6 +23,8 @@ pub(super) struct Found {
     pub(super) in_use: Topologies,
     /// What it should hold.
     pub(super) proposal: Proposal,
+    /// What the sources warn of.
+    pub(super) warnings: Vec<String>,
     /// What it was read from, if that decides it alone: the controller was not asked.
     pub(super) read: Option<Read>,
 }
@@ -66,7 +68,7 @@ impl Watcher<'_> {
             }
         };
         let proposal = proposal.map_err(|error| Failure::new(Exit::Failed, &error))?;
-        Ok(Found { in_use, proposal, read })
+        Ok(Found { in_use, proposal, warnings: merged.warnings, read })
     }
 }
 

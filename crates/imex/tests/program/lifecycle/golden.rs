@@ -1,6 +1,6 @@
 //! Golden files of `apply`, `verify` and `watch`: help, misuse, what they say.
 
-use crate::lifecycle::site::{BEFORE, POISON, Site, yaml};
+use crate::lifecycle::site::{BEFORE, ENDED_BLOCK, POISON, Site, yaml};
 use crate::program::{redactions, transcript};
 
 #[test]
@@ -37,6 +37,10 @@ fn what_apply_and_verify_say_is_as_recorded() {
     ] {
         golden(&site, name, words);
     }
+    site.write("ended.json", ENDED_BLOCK);
+    let words = "verify DIR/topology.yaml --source ec2:DIR/ended.json --ec2-name id";
+    golden(&site, "topology-verify-ended-block", words);
+    golden(&site, "topology-verify-ended-block-json", &format!("{words} --json"));
     site.write("topology.yaml", &yaml(POISON));
     site.write("loaded", &site.read("after.yaml"));
     for (name, words) in [

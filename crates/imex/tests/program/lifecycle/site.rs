@@ -18,6 +18,9 @@ pub(crate) const AFTER: &[(&str, &str)] = &[("rack1", "n[1-3]"), ("rack2", "n[4-
 /// A topology over which the fake controller misbehaves.
 pub(crate) const POISON: &[(&str, &str)] = &[("rack1", "n[1-4]"), ("poison", "n[5-8]")];
 
+/// [`BEFORE`] as EC2 says it, with a block that has ended. Instances are named by their ids.
+pub(crate) const ENDED_BLOCK: &str = include_str!("../../data/topology/ended.json");
+
 /// A site with a fake `scontrol`.
 pub(crate) struct Site {
     dir: TempDir,

@@ -9,8 +9,8 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::lifecycle::site::{AFTER, BEFORE, POISON, Site, yaml};
-use crate::program::signal;
+use crate::lifecycle::site::{AFTER, BEFORE, ENDED_BLOCK, POISON, Site, yaml};
+use crate::program::{signal, until};
 
 const ONCE: &str = "watch --once --source inventory:DIR/inventory.yaml --to DIR/topology.yaml --debounce 50ms \
                     --interval 100ms --ask 1s --load 1s";
@@ -47,6 +47,33 @@ fn the_last_good_file_stays_while_a_source_fails() {
     assert_eq!(said.code, 33, "{}{}", said.out, said.err);
     assert_eq!(words(&events(&said.out)), ["decision keep"]);
     assert_eq!((site.read("topology.yaml"), site.reloads()), (yaml(BEFORE), 0));
+}
+
+#[test]
+fn what_the_sources_warn_of_is_told_once_and_again_when_it_is_over() {
+    let site = Site::new();
+    site.write("ended.json", ENDED_BLOCK);
+    let mut watch = Watch::of(&site, "ec2:DIR/ended.json --ec2-name id --metrics DIR/imex.prom", |_| {});
+    let warned = watch.event();
+    assert_eq!(warned["event"], "warned");
+    let told = "capacity block rack2 is expired, not active, and its end is 2026-11-30T11:30:00Z: its nodes are \
+                there no longer, or not yet";
+    assert_eq!(warned["warnings"], serde_json::json!([told]));
+    assert_eq!([watch.word(), watch.word()], ["decision unchanged", "verified true"]);
+    let metric = |value: usize| {
+        let line = format!("imex_topology_source_warnings {value}");
+        until(&line, || site.read("imex.prom").lines().any(|told| told == line));
+    };
+    metric(1);
+    // With other words that mean the same: it is not told again.
+    site.write("ended.json", &format!("{ENDED_BLOCK}\n"));
+    signal(watch.child.id(), Signal::SIGHUP);
+    assert_eq!(watch.word(), "decision unchanged");
+    site.write("ended.json", &ENDED_BLOCK.replace("expired", "active"));
+    signal(watch.child.id(), Signal::SIGHUP);
+    let warned = watch.event();
+    assert_eq!((&warned["event"], &warned["warnings"]), (&"warned".into(), &serde_json::json!([])));
+    metric(0);
 }
 
 #[test]
@@ -148,9 +175,13 @@ impl Watch {
     }
 
     fn with(site: &Site, more: impl Fn(&mut Command)) -> Self {
-        let words = "watch --source inventory:DIR/inventory.yaml --to DIR/topology.yaml --debounce 50ms --interval 1h";
+        Watch::of(site, "inventory:DIR/inventory.yaml", more)
+    }
+
+    fn of(site: &Site, source: &str, more: impl Fn(&mut Command)) -> Self {
+        let words = format!("watch --to DIR/topology.yaml --debounce 50ms --interval 1h --source {source}");
         let errors = File::create(site.path("stderr")).unwrap();
-        let mut command = site.command(words);
+        let mut command = site.command(&words);
         more(&mut command);
         let mut child = command.stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
@@ -158,9 +189,13 @@ impl Watch {
     }
 
     fn word(&mut self) -> String {
+        words(&[self.event()]).concat()
+    }
+
+    fn event(&mut self) -> Value {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
-        words(&events(&line)).concat()
+        events(&line).remove(0)
     }
 }
 
