@@ -5,11 +5,12 @@ use std::ffi::OsString;
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use imex_config::credential::{self, Credential, Place, Secrecy};
 use imex_config::security::{Identity, Tls};
-use imex_config::{LocalAddress, Machine, NodeAddress, Severity};
+use imex_config::{FileId, LocalAddress, Machine, NodeAddress, Severity};
 use imex_tls::ends::Kind;
 use imex_tls::{Certificate, Ends, PeerName, judge};
 use jiff::Timestamp;
@@ -155,5 +156,9 @@ impl Machine for Variable {
 
     fn variable(&self, _: &str) -> Option<OsString> {
         Some(OsString::from_vec(self.0.clone().into_bytes()))
+    }
+
+    fn file(&self, _: &Path) -> Option<FileId> {
+        None
     }
 }

@@ -41,7 +41,7 @@ pub use load::{
     ClientError, ClientLoaded, DEFAULT_CONFIG, Loaded, NodeMapUnreadable, load, load_client,
     load_client_security, read_nodes, read_service,
 };
-pub use machine::{LocalAddress, Machine, ThisMachine};
+pub use machine::{FileId, LocalAddress, Machine, ThisMachine};
 pub use nodes::{NodeAddress, NodeFile, parse_nodes};
 pub use operator::{DEFAULT_OPERATOR, Operator, OperatorError};
 pub use problem::{Problem, Problems, Severity, Strictness};

@@ -1,8 +1,11 @@
 //! What resolving asks of the machine, as a trait so that tests need no machine.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// The machine that the files are judged for.
 ///
@@ -16,6 +19,18 @@ pub trait Machine: Sync {
 
     /// The value of an environment variable, for credentials that are kept there.
     fn variable(&self, name: &str) -> Option<OsString>;
+
+    /// Which file a path leads to, by whatever way; `None` if there is none.
+    fn file(&self, path: &Path) -> Option<FileId>;
+}
+
+/// What a file has alone on its machine, however many names lead to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileId {
+    /// Its device.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
 }
 
 /// An address that this machine has.
@@ -63,6 +78,11 @@ impl Machine for ThisMachine {
     fn variable(&self, name: &str) -> Option<OsString> {
         std::env::var_os(name)
     }
+
+    fn file(&self, path: &Path) -> Option<FileId> {
+        let found = fs::metadata(path).ok()?;
+        Some(FileId { device: found.dev(), inode: found.ino() })
+    }
 }
 
 fn ip_of(address: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
@@ -80,6 +100,23 @@ mod tests {
         let loopback = found.iter().find(|local| local.address.is_loopback()).unwrap();
         assert!(loopback.index > 0);
         assert!(!loopback.interface.is_empty());
+    }
+
+    #[test]
+    fn a_file_is_the_same_by_every_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let [file, link, hard, other] = ["file", "link", "hard", "other"].map(|name| dir.path().join(name));
+        fs::write(&file, "").unwrap();
+        fs::write(&other, "").unwrap();
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        fs::hard_link(&file, &hard).unwrap();
+        let id = ThisMachine.file(&file);
+        assert!(id.is_some());
+        for same in [link, hard, dir.path().join("../.").join(dir.path().file_name().unwrap()).join("file")] {
+            assert_eq!(ThisMachine.file(&same), id, "{}", same.display());
+        }
+        assert_ne!(ThisMachine.file(&other), id);
+        assert_eq!(ThisMachine.file(&dir.path().join("none")), None);
     }
 
     #[test]

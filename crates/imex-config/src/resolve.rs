@@ -73,7 +73,7 @@ pub fn resolve(
     let command = command(&mut values, port, here.as_ref());
     let log = log(&values);
     let stats = stats(&values, &log);
-    files::report_shared(&mut values, written);
+    files::report_shared(&mut values, written, machine);
     let own = written.nodes.as_ref().and_then(|nodes| {
         nodes.report(&written.nodes_path, &mut values.problems);
         let map = nodes.map()?.clone();

@@ -22,7 +22,7 @@ mod sink;
 mod verbose;
 mod writer;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -36,7 +36,7 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 
 pub(crate) use writer::Place;
 
-use crate::clock::WallTime;
+use crate::clock::{Clock, WallTime};
 use file::{RotatingFile, Rotation};
 use journal::Journal;
 use line::Grade;
@@ -99,7 +99,7 @@ const FINISH: Duration = Duration::from_secs(1);
 
 impl Logging {
     /// Opens the log, writes its first line, and makes it the process's log. Fails if there can be no thread for it.
-    pub(crate) fn start(log: &Log) -> io::Result<Self> {
+    pub(crate) fn start(log: &Log, clock: Clock) -> io::Result<Self> {
         let sink = open(log);
         let form = match &sink {
             Sink::File(_) => Form::Line,
@@ -109,7 +109,7 @@ impl Logging {
         let logging = Logging(Arc::new(Shared {
             shown: Grade::shown_by(log.level),
             form,
-            writer: Writer::start(sink)?,
+            writer: Writer::start(sink, clock)?,
             verbose: Arc::default(),
             verbose_file: log.verbose_file.clone(),
         }));
@@ -188,9 +188,9 @@ fn instead(failed_to: &str, error: &io::Error) -> Sink {
     let reason = nix::errno::Errno::from_raw(error.raw_os_error().unwrap_or(0)).desc();
     let text =
         format!("WARNING: failed to {failed_to}  errno = {reason}\nINFO: using stderr for IMEX logging\n");
-    let mut sink = Sink::Stderr;
-    sink.write(text.as_bytes());
-    sink
+    // A closed standard error leaves nowhere to report to.
+    let _ = io::stderr().write_all(text.as_bytes());
+    Sink::Stderr
 }
 
 /// Turns tracing's events into records.

@@ -62,11 +62,13 @@ pub(crate) fn serve(args: &Args, line: &[OsString]) -> Result<(), StartError> {
         Place::Daemon => daemonize::leave_session()?,
         Place::Foreground => {}
     }
-    let logging = Logging::start(&settings.log).map_err(system("start the log's thread"))?;
+    let clock = Clock::start();
+    let logging = Logging::start(&settings.log, clock).map_err(system("start the log's thread"))?;
     let start = Start {
         args,
         settings: &settings,
         problems: &problems,
+        clock,
         driver,
         hello,
         fence,
@@ -163,6 +165,7 @@ struct Start<'a> {
     args: &'a Args,
     settings: &'a Settings,
     problems: &'a Problems,
+    clock: Clock,
     driver: &'static str,
     hello: Arc<Hello>,
     fence: Fence,
@@ -178,7 +181,7 @@ impl Start<'_> {
         echo::nodes(settings);
         let listener = ports::listen(settings.bind.socket_addr(settings.port))?;
         let listeners = Listeners::take(&settings.command, &self.fence).await?;
-        let clock = Clock::start();
+        let clock = self.clock;
         let (outlet, events) = Outlet::queue(clock);
         let hello = Arc::clone(&self.hello);
         let port = listener.local_addr().map_err(system("name the port for peers"))?.port();

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::io;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use imex_config::{
-    LocalAddress, Machine, Overrides, Problems, ServiceFile, Settings, Written, parse_nodes, resolve,
+    FileId, LocalAddress, Machine, Overrides, Problems, ServiceFile, Settings, Written, parse_nodes, resolve,
 };
 
 /// The machine. Its link-local address `fe80::1` is on both of its interfaces, `fe80::7` on the second only.
@@ -37,6 +37,9 @@ const NAMES: [(&str, &[&str]); 5] = [
 
 const VARIABLES: [(&str, &str); 2] = [("SERVER_KEY", "-----BEGIN PRIVATE KEY-----\n"), ("NOT_PEM", "secret")];
 
+/// Files that exist, each with all its names.
+const FILES: [&[&str]; 2] = [&["config.cfg", "/etc/imex/../imex/config.cfg"], &["/nodes", "/link/to/nodes"]];
+
 impl FakeMachine {
     /// How many names have been looked up.
     pub(crate) fn look_ups(&self) -> usize {
@@ -64,6 +67,12 @@ impl Machine for FakeMachine {
     fn variable(&self, name: &str) -> Option<OsString> {
         let found = VARIABLES.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| value.into())
+    }
+
+    fn file(&self, path: &Path) -> Option<FileId> {
+        let name = path.to_str()?;
+        let inode = FILES.iter().position(|names| names.contains(&name))?;
+        Some(FileId { device: 1, inode: inode as u64 })
     }
 }
 

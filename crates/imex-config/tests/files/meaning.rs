@@ -103,6 +103,13 @@ fn a_file_with_a_purpose_of_its_own_is_not_used_for_another() {
         assert!(told.contains(&format!("error: {key}: {file} is {purpose} already")), "{told}");
         assert_eq!(told.matches("error: ").count(), 1, "{told}");
     }
+    for (key, file, purpose) in [
+        ("LOG_FILE_NAME", "/etc/imex/../imex/config.cfg", "the configuration file (config.cfg)"),
+        ("STATS_FILE_NAME", "/link/to/nodes", "IMEX_NODE_CONFIG_FILE (/nodes)"),
+    ] {
+        let told = told(&format!("{key}={file}\n"));
+        assert!(told.contains(&format!("error: {key}: {file} is {purpose} already")), "{told}");
+    }
     assert_eq!(
         told("LOG_FILE_NAME=/dev/null\nSTATS_FILE_NAME=/dev/null\nOPENIMEX_PERSIST_FILE=/dev/shm/persist\n"),
         ""

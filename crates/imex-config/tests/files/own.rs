@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::io;
 use std::net::IpAddr;
+use std::path::Path;
 
-use imex_config::{LocalAddress, Machine, Overrides, resolve};
+use imex_config::{FileId, LocalAddress, Machine, Overrides, resolve};
 
 use crate::fake::{FakeMachine, resolved, settings, written};
 
@@ -114,6 +115,10 @@ impl Machine for BlindMachine {
     }
 
     fn variable(&self, _name: &str) -> Option<OsString> {
+        None
+    }
+
+    fn file(&self, _path: &Path) -> Option<FileId> {
         None
     }
 }

@@ -5,11 +5,17 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use imex_core::Moment;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 use super::FilePlan;
 use super::sink::lost_line;
+
+/// How often it is looked for the file under its name. Looking takes two calls of the system, a record one; what is moved is
+/// looked at by people and programs that do not mind a second.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// When a file is full, and what happens then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +27,9 @@ pub(crate) struct Rotation {
     pub(crate) keep: u32,
 }
 
-/// A file that is begun anew when it has reached its size, or when somebody has moved or removed it. Writing to it never
-/// fails for the caller: what cannot be written is counted, and the count is written as soon as writing works again.
+/// A file that is begun anew when it has reached its size, or when somebody has moved or removed it: that is noticed within a
+/// second. Writing to it never fails for the caller: what cannot be written is counted, and the count is written as soon as
+/// writing works again.
 #[derive(Debug)]
 pub(crate) struct RotatingFile {
     path: PathBuf,
@@ -30,6 +37,8 @@ pub(crate) struct RotatingFile {
     file: File,
     written: u64,
     lost: u64,
+    /// When it is looked for next.
+    next_look: Moment,
 }
 
 impl RotatingFile {
@@ -40,26 +49,32 @@ impl RotatingFile {
             file.set_len(0)?;
         }
         let written = file.metadata()?.len();
-        Ok(RotatingFile { path: plan.path.clone(), rotation: plan.rotation, file, written, lost: 0 })
+        let (path, rotation) = (plan.path.clone(), plan.rotation);
+        Ok(RotatingFile { path, rotation, file, written, lost: 0, next_look: Moment::ZERO })
     }
 
     /// Writes one text.
-    pub(crate) fn write(&mut self, text: &[u8]) {
-        if self.try_write(text).is_err() {
+    pub(crate) fn write(&mut self, text: &[u8], now: Moment) {
+        if self.try_write(text, now).is_err() {
             self.lost += 1;
+            // Whoever makes room may do so by moving it.
+            self.next_look = now;
         }
     }
 
     /// Notes that so many texts were lost.
-    pub(crate) fn miss(&mut self, count: u64) {
+    pub(crate) fn miss(&mut self, count: u64, now: Moment) {
         self.lost += count;
         // What is still not told stays counted.
-        let _ = self.try_write(&[]);
+        let _ = self.try_write(&[], now);
     }
 
-    fn try_write(&mut self, text: &[u8]) -> io::Result<()> {
+    fn try_write(&mut self, text: &[u8], now: Moment) -> io::Result<()> {
         let size = text.len() as u64;
-        self.find_again();
+        if now >= self.next_look {
+            self.next_look = now + LOOK;
+            self.find_again();
+        }
         if self.written > 0 && self.written.saturating_add(size) > self.rotation.max_bytes {
             if self.rotation.keep == 0 {
                 return Ok(());
@@ -132,7 +147,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut file = rotating(dir.path(), 2);
         for text in ["1111\n", "2222\n", "3333\n", "4444\n"] {
-            file.write(text.as_bytes());
+            file.write(text.as_bytes(), Moment::ZERO);
         }
         let read = |name: &str| fs::read_to_string(dir.path().join(name)).ok();
         assert_eq!(read("log").as_deref(), Some("4444\n"));
@@ -145,23 +160,27 @@ mod tests {
     fn without_rotation_writing_stops_at_the_size() {
         let dir = tempfile::tempdir().unwrap();
         let mut file = rotating(dir.path(), 0);
-        (0..10).for_each(|_| file.write(b"1234\n"));
+        (0..10).for_each(|_| file.write(b"1234\n", Moment::ZERO));
         assert_eq!(fs::read_to_string(dir.path().join("log")).unwrap(), "1234\n");
     }
 
     #[test]
-    fn a_file_that_was_moved_or_removed_is_begun_anew() {
+    fn a_file_that_was_moved_or_removed_is_begun_anew_within_a_second() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("log");
+        let (path, moved) = (dir.path().join("log"), dir.path().join("log-20261130"));
         let mut file = rotating(dir.path(), 1);
-        file.write(b"1\n");
-        fs::rename(&path, dir.path().join("log-20261130")).unwrap();
-        file.write(b"2\n");
-        assert_eq!(fs::read_to_string(&path).unwrap(), "2\n");
+        let at = |ms| Moment::after(Duration::from_millis(ms));
+        file.rotation.max_bytes = 1000;
+        file.write(b"1\n", at(5_000));
+        fs::rename(&path, &moved).unwrap();
+        file.write(b"2\n", at(5_999));
+        assert_eq!(fs::read_to_string(&moved).unwrap(), "1\n2\n", "it is not looked for with every record");
+        file.write(b"3\n", at(6_000));
         fs::remove_file(&path).unwrap();
-        file.write(b"3\n");
-        assert_eq!(fs::read_to_string(&path).unwrap(), "3\n");
-        assert_eq!(fs::read_to_string(dir.path().join("log-20261130")).unwrap(), "1\n");
+        file.write(b"lost with the file\n", at(6_999));
+        file.write(b"4\n", at(7_000));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "4\n");
+        assert_eq!(fs::read_to_string(&moved).unwrap(), "1\n2\n");
     }
 
     #[test]
@@ -171,7 +190,7 @@ mod tests {
         let mut file = rotating(dir.path(), 1);
         fs::rename(&path, &moved).unwrap();
         fs::create_dir(&path).unwrap();
-        file.write(b"kept\n");
+        file.write(b"kept\n", Moment::ZERO);
         assert_eq!(fs::read_to_string(&moved).unwrap(), "kept\n");
     }
 
@@ -181,10 +200,10 @@ mod tests {
         let path = dir.path().join("log");
         fs::write(&path, "old\n").unwrap();
         let mut plan = plan(dir.path(), 1);
-        RotatingFile::open(&plan).unwrap().write(b"new\n");
+        RotatingFile::open(&plan).unwrap().write(b"new\n", Moment::ZERO);
         assert_eq!(fs::read_to_string(&path).unwrap(), "old\nnew\n");
         plan.append = false;
-        RotatingFile::open(&plan).unwrap().write(b"newer\n");
+        RotatingFile::open(&plan).unwrap().write(b"newer\n", Moment::ZERO);
         assert_eq!(fs::read_to_string(&path).unwrap(), "newer\n");
     }
 
@@ -195,10 +214,10 @@ mod tests {
         std::os::unix::fs::symlink("/dev/full", &path).unwrap();
         let mut file = rotating(dir.path(), 1);
         file.rotation.max_bytes = 1000;
-        file.write(b"lost\n");
-        file.write(b"lost too\n");
+        file.write(b"lost\n", Moment::ZERO);
+        file.write(b"lost too\n", Moment::ZERO);
         fs::remove_file(&path).unwrap();
-        file.write(b"back\n");
+        file.write(b"back\n", Moment::ZERO);
         assert_eq!(fs::read_to_string(&path).unwrap(), "(2 records could not be written here)\nback\n");
     }
 

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use imex_core::Moment;
+
 use super::file::RotatingFile;
 use super::journal::Journal;
 
@@ -18,9 +20,9 @@ pub(super) enum Sink {
 
 impl Sink {
     /// Writes one text.
-    pub(super) fn write(&mut self, text: &[u8]) {
+    pub(super) fn write(&mut self, text: &[u8], now: Moment) {
         match self {
-            Sink::File(file) => file.write(text),
+            Sink::File(file) => file.write(text, now),
             Sink::Journal(journal) => journal.write(text),
             // A closed standard error leaves nowhere to report to.
             Sink::Stderr => _ = io::stderr().write_all(text),
@@ -28,9 +30,9 @@ impl Sink {
     }
 
     /// Notes that so many texts were lost on their way here, now or as soon as writing works.
-    pub(super) fn miss(&mut self, count: u64) {
+    pub(super) fn miss(&mut self, count: u64, now: Moment) {
         match self {
-            Sink::File(file) => file.miss(count),
+            Sink::File(file) => file.miss(count, now),
             Sink::Journal(journal) => journal.miss(count),
             Sink::Stderr => _ = io::stderr().write_all(lost_line(count).as_bytes()),
         }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::sink::Sink;
 use super::verbose::Flush;
+use crate::clock::Clock;
 
 /// The most bytes that wait: about 2,000 records, more than a rack writes when it forms, and little beside the 10 MiB
 /// that a daemon may take.
@@ -65,11 +66,11 @@ enum Job {
 
 impl Writer {
     /// Starts the thread with the log's sink.
-    pub(super) fn start(log: Sink) -> io::Result<Self> {
+    pub(super) fn start(log: Sink, clock: Clock) -> io::Result<Self> {
         let writer = Writer(Arc::default());
         let thread = std::thread::Builder::new().name("log".to_owned()).stack_size(STACK);
         let shared = Arc::clone(&writer.0);
-        thread.spawn(move || shared.write_for_ever(log))?;
+        thread.spawn(move || shared.write_for_ever(log, clock))?;
         Ok(writer)
     }
 
@@ -147,19 +148,19 @@ impl Shared {
         self.work.notify_one();
     }
 
-    fn write_for_ever(&self, log: Sink) {
+    fn write_for_ever(&self, log: Sink, clock: Clock) {
         let mut sinks: [Option<Sink>; PLACES] = [Some(log), None, Some(Sink::Stderr)];
         loop {
             match self.wait() {
                 Job::Open(place, sink) => sinks[place as usize] = Some(*sink),
                 Job::Write(place, text) => {
                     if let Some(sink) = &mut sinks[place as usize] {
-                        sink.write(&text);
+                        sink.write(&text, clock.now());
                     }
                 }
                 Job::Lost(place, count) => {
                     if let Some(sink) = &mut sinks[place as usize] {
-                        sink.miss(count);
+                        sink.miss(count, clock.now());
                     }
                 }
                 Job::Flush(flush) => {
@@ -204,7 +205,7 @@ mod tests {
     fn texts_arrive_in_order_and_finish_waits_for_them() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
-        let writer = Writer::start(file(&path)).unwrap();
+        let writer = Writer::start(file(&path), Clock::start()).unwrap();
         (0..500).for_each(|n| writer.write(Place::Log, format!("{n}\n").into_bytes()));
         writer.finish(PATIENCE);
         let expected: String = (0..500).map(|n| format!("{n}\n")).collect();
@@ -216,7 +217,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (pipe, far_end) = pipe(dir.path());
         let holds = usize::try_from(fcntl(&far_end, FcntlArg::F_GETPIPE_SZ).unwrap()).unwrap();
-        let writer = Writer::start(file(&pipe)).unwrap();
+        let writer = Writer::start(file(&pipe), Clock::start()).unwrap();
         let line = [b'x'; 1023].iter().chain(b"\n").copied().collect::<Vec<u8>>();
         let count = 2 * (holds + MAX_BYTES) / line.len();
         // Would wait for ever if it waited for all to be written.
@@ -236,7 +237,7 @@ mod tests {
     #[test]
     fn a_verbose_buffer_that_cannot_be_written_comes_back_with_what_came_meanwhile() {
         let dir = tempfile::tempdir().unwrap();
-        let writer = Writer::start(file(&dir.path().join("log"))).unwrap();
+        let writer = Writer::start(file(&dir.path().join("log")), Clock::start()).unwrap();
         let home = Arc::new(Mutex::new(VerboseBuffer::default()));
         home.lock().unwrap().push("one\n".to_owned());
         let flush = Flush::take(&home, dir.path());

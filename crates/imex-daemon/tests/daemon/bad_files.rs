@@ -33,6 +33,26 @@ fn every_unusable_node_map_is_refused_with_the_file_and_what_to_do() {
 }
 
 #[test]
+fn a_log_that_is_a_configuration_file_under_another_name_is_refused_and_nothing_is_written() {
+    let rack = Rack::new(1);
+    let (config, nodes) = (rack.dir(0).join("config.cfg"), rack.dir(0).join("nodes.cfg"));
+    let link = rack.dir(0).join("link.log");
+    std::os::unix::fs::symlink(&nodes, &link).unwrap();
+    let around = rack.dir(0).join("..").join(rack.dir(0).file_name().unwrap()).join("config.cfg");
+    for (log, purpose) in [(&link, "IMEX_NODE_CONFIG_FILE"), (&around, "the configuration file")] {
+        rack.set(0, "LOG_FILE_NAME", log.to_str().unwrap());
+        let told = format!("error: LOG_FILE_NAME: {} is {purpose} (", log.display());
+        let (code, text) = rack.refused(0);
+        assert!(code == 3 && text.contains(&told), "{code}: {text}");
+        for file in [&config, &nodes] {
+            assert!(!fs::read_to_string(file).unwrap().contains("IMEX Log"), "{}", file.display());
+        }
+        let (code, text) = rack.check(0);
+        assert!(code == 3 && text.contains(&told), "{code}: {text}");
+    }
+}
+
+#[test]
 fn a_missing_node_map_is_named() {
     let rack = Rack::new(1);
     fs::remove_file(rack.dir(0).join("nodes.cfg")).unwrap();
