@@ -76,7 +76,7 @@ pub(crate) struct WaitArgs {
     /// How long to wait, for instance 500ms, 60s, 2m; without a unit it is seconds
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = timeout)]
     pub(crate) timeout: Duration,
-    /// Demand that the domain has this many nodes
+    /// Demand that the domain has this many nodes, 1 to 65535
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) members: Option<u16>,
     /// Print JSON

@@ -84,8 +84,7 @@ async fn wait(args: &WaitArgs, endpoint: Endpoint) -> Result<Waited, Failure> {
                 Err(error) => return Err(no_daemon(&error)),
             };
             let diagnosis = Diagnosis::of(&table);
-            let miscounted = members.is_some_and(|demanded| demanded != table.rows.len());
-            let exit_code = if miscounted { Exit::Members } else { diagnosis.exit(table.state) };
+            let exit_code = miscounted(members, table.rows.len()).unwrap_or(diagnosis.exit(table.state));
             Ok(Waited {
                 exit_code,
                 state: table.state.word(),
@@ -98,6 +97,11 @@ async fn wait(args: &WaitArgs, endpoint: Endpoint) -> Result<Waited, Failure> {
             })
         }
     }
+}
+
+/// What a map of another size than demanded comes to, whatever else is wrong.
+fn miscounted(demanded: Option<usize>, nodes: usize) -> Option<Exit> {
+    demanded.filter(|demanded| *demanded != nodes).map(|_| Exit::Members)
 }
 
 fn no_daemon(error: &(dyn std::error::Error + 'static)) -> Failure {
@@ -119,7 +123,7 @@ impl Waited {
     /// What is known of a domain too large for a table: not who is missing.
     fn summed_up(summary: DomainSummary, members: Option<usize>, waited: Duration) -> Self {
         Waited {
-            exit_code: Exit::Failed,
+            exit_code: miscounted(members, summary.nodes).unwrap_or(Exit::Failed),
             state: summary.state.word(),
             nodes: summary.nodes,
             members,
@@ -142,5 +146,21 @@ impl Waited {
             writeln!(out, "  its node map has {nodes}, not {demanded}")?;
         }
         self.diagnosis.write(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_domain_too_large_for_a_table_still_tells_that_its_map_has_another_size() {
+        let summary =
+            DomainSummary { state: DomainState::Degraded, nodes: 2000, ready: 1999, complete: 1999 };
+        let exit = |members| Waited::summed_up(summary, members, Duration::ZERO).exit_code;
+        assert_eq!(
+            [exit(None), exit(Some(2000)), exit(Some(1999))],
+            [Exit::Failed, Exit::Failed, Exit::Members]
+        );
     }
 }

@@ -68,7 +68,7 @@ pub(crate) struct InitArgs {
     /// What the authority is called in its certificate
     #[arg(long, value_name = "NAME", default_value = "IMEX authority")]
     pub(crate) name: String,
-    /// For how many days it counts
+    /// For how many days it counts, at most 36500
     #[arg(long, value_name = "N", default_value_t = 3650, value_parser = clap::value_parser!(i64).range(1..=MAX_DAYS))]
     pub(crate) days: i64,
 }
@@ -82,7 +82,7 @@ pub(crate) struct IssueArgs {
     /// Further addresses that the node's certificates are good for
     #[arg(long = "address", value_name = "IP", requires = "node")]
     pub(crate) addresses: Vec<IpAddr>,
-    /// For how many days they count
+    /// For how many days they count, at most 36500
     #[arg(long, value_name = "N", default_value_t = 365, value_parser = clap::value_parser!(i64).range(1..=MAX_DAYS))]
     pub(crate) days: i64,
     /// Directory for the nodes' directories; the authority's, in `nodes`, if not given
