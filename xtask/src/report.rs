@@ -26,6 +26,13 @@ impl Report {
         self.write(format_args!("{text}\n"));
     }
 
+    /// What a program that was run for somebody wrote, each stream to its own.
+    pub(crate) fn pass_on(&mut self, out: &str, err: &str) {
+        self.write(format_args!("{out}"));
+        // As for `write`.
+        let _ = io::stderr().write_all(err.as_bytes());
+    }
+
     /// A line that must not be overlooked: something was not checked.
     pub(crate) fn warning(&mut self, text: impl Display) {
         self.write(format_args!("!!! NOT CHECKED: {text}\n"));

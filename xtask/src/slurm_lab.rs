@@ -34,7 +34,7 @@ use crate::report::{self, Report};
 use crate::tree;
 
 pub(crate) use cluster::{Cluster, Said, Seat};
-pub(crate) use conf::{Machines, Network, Setup};
+pub(crate) use conf::{DEVICES, Kind, Machines, Network, Setup};
 pub(crate) use fakes::{CHANNELS_FILE, DRIVER};
 pub(crate) use keeper::Keep;
 pub(crate) use layer::File;
@@ -205,7 +205,7 @@ impl Of {
 }
 
 impl Up {
-    fn setup(&self) -> Result<Setup, TaskError> {
+    fn setup(&self, report: &mut Report) -> Result<Setup, TaskError> {
         let read = |path: &Option<PathBuf>| path.as_deref().map(tree::read).transpose();
         let mut setup = Setup::daemons(self.nodes);
         let slurm_conf = read(&self.conf)?.unwrap_or_default();
@@ -216,6 +216,7 @@ impl Up {
                 slurm_conf,
                 ..Site::new(self.nodes)
             };
+            report.line("building what is installed; the first time takes some minutes");
             site.build()?;
             setup = site.setup()?;
         } else if self.systemd {
@@ -225,6 +226,19 @@ impl Up {
             );
         }
         Ok(Setup { topology: read(&self.topology)?, ..setup })
+    }
+}
+
+impl Up {
+    fn say_how_to_go_on(&self, report: &mut Report) {
+        let dir = self.of.dir.as_ref().map(|dir| format!(" --dir {}", dir.display())).unwrap_or_default();
+        let go_on = |what: &str, words: &str| format!("  {what:<28} cargo xtask slurm-lab {words}");
+        report.line(go_on("beside the controller, as root", &format!("exec{dir} -- sinfo")));
+        report.line(go_on("as a user", &format!("exec{dir} --user alice -- sbatch …")));
+        if self.systemd {
+            report.line(go_on("on a node", &format!("exec{dir} --node node1 -- systemctl status slurmd")));
+        }
+        report.line(go_on("end it", &format!("down{dir}")));
     }
 }
 
@@ -238,18 +252,20 @@ pub(crate) fn run(options: Options, report: &mut Report) -> Result<(), TaskError
         }
         Command::Up(up) => {
             let root = Root::build(report)?;
+            let setup = up.setup(report)?;
             let running = crate::clock::Stopwatch::start();
-            let cluster = Cluster::up(&root, &up.of.dir(), &up.setup()?, Keep::UntilDown)?;
+            let cluster = Cluster::up(&root, &up.of.dir(), &setup, Keep::UntilDown)?;
             let (took, dir) = (report::seconds(running.elapsed()), cluster.dir().display());
             report.line(format_args!("{} nodes are idle after {took}; their files are in {dir}", up.nodes));
+            up.say_how_to_go_on(report);
             Ok(())
         }
         Command::Exec(exec) => {
             let words: Vec<&str> = exec.command.iter().map(String::as_str).collect();
             let seat = Seat { node: exec.node, user: exec.user.as_deref() };
             let said = Cluster::find(&exec.of.dir())?.exec_at(seat, &words, EXEC_LIMIT)?;
-            report.line(said.out.trim_end());
-            said.judge()
+            report.pass_on(&said.out, &said.err);
+            said.passed_on().judge()
         }
         Command::PowerOff(power) => Cluster::find(&power.of.dir())?.power_off(power.node),
         Command::PowerOn(power) => Cluster::find(&power.of.dir())?.power_on(power.node),

@@ -239,7 +239,9 @@ impl Cluster {
         while !look()? {
             if running.elapsed() > START_LIMIT {
                 let limit = START_LIMIT.as_secs();
-                return Err(TaskError::NotSo(format!("{what} within {limit} s")));
+                let logs = self.dir.join("out");
+                let logs = format!("what the daemons say is in {}", logs.display());
+                return Err(TaskError::NotSo(format!("{what} within {limit} s; {logs}")));
             }
             thread::sleep(PAUSE);
         }
@@ -257,13 +259,21 @@ impl Drop for Cluster {
 }
 
 impl Said {
+    /// The same for who has seen what it wrote.
+    pub(super) fn passed_on(self) -> Self {
+        Said { err: String::new(), ..self }
+    }
+
     /// Success, or how it failed.
     pub(crate) fn judge(&self) -> Result<(), TaskError> {
         if self.code == Some(0) {
             return Ok(());
         }
         let code = self.code.map_or_else(|| "a signal".to_owned(), |code| format!("code {code}"));
-        let status = format!("{code}: {}", self.err.trim());
+        let status = match self.err.trim() {
+            "" => code,
+            said => format!("{code}: {said}"),
+        };
         Err(TaskError::Program { line: self.line.clone(), status })
     }
 }

@@ -14,7 +14,21 @@ pub(crate) struct Setup {
     pub(crate) partitions: Vec<String>,
     /// What a node is.
     pub(crate) nodes_are: Nodes,
+    /// What each daemon has besides, from the first on; empty where they are alike and have nothing.
+    pub(crate) kinds: Vec<Kind>,
 }
+
+/// What a node has that others may not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    /// Slurm's `Weight`.
+    pub(crate) weight: u32,
+    /// How many GPUs, at most [`DEVICES`]; none of them is one.
+    pub(crate) gpus: usize,
+}
+
+/// The devices that daemons show as GPUs: slurmd wants some that are there.
+pub(crate) const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random"];
 
 /// What a node is.
 #[derive(Clone, Debug)]
@@ -96,12 +110,18 @@ const RESOURCES: &str = "CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 Thre
 impl Setup {
     /// Nodes that are daemons on one network.
     pub(crate) fn daemons(nodes: u8) -> Self {
-        Setup { nodes, topology: None, partitions: Vec::new(), nodes_are: Nodes::Daemons }
+        Setup { nodes, topology: None, partitions: Vec::new(), nodes_are: Nodes::Daemons, kinds: Vec::new() }
     }
 
     /// Nodes that are machines.
     pub(crate) fn machines(nodes: u8, machines: Machines) -> Self {
-        Setup { nodes, topology: None, partitions: Vec::new(), nodes_are: Nodes::Machines(machines) }
+        Setup {
+            nodes,
+            topology: None,
+            partitions: Vec::new(),
+            nodes_are: Nodes::Machines(machines),
+            kinds: Vec::new(),
+        }
     }
 
     /// The text of `slurm.conf`.
@@ -111,11 +131,15 @@ impl Setup {
             // Each has an address and a port of its own on one loopback network.
             Nodes::Daemons => {
                 text.push_str("SlurmdSpoolDir=/var/spool/slurmd/%n\nSlurmdPidFile=/run/lab/%n.pid\n");
+                if self.gres_conf().is_some() {
+                    text.push_str("GresTypes=gpu\n");
+                }
                 for node in 1..=self.nodes {
                     let port = 17_000 + u16::from(node);
                     text.push_str(&format!(
                         "NodeName=node{node} NodeHostname=ctl NodeAddr=127.0.1.{node} Port={port} {RESOURCES} \
-                         State=UNKNOWN\n",
+                         {}State=UNKNOWN\n",
+                        self.words(node),
                     ));
                 }
             }
@@ -148,6 +172,23 @@ impl Setup {
             ));
         }
         text
+    }
+
+    /// What a node's line says of its kind.
+    fn words(&self, node: u8) -> String {
+        let gres = |gpus| if gpus > 0 { format!("Gres=gpu:{gpus} ") } else { String::new() };
+        let words = |kind: &Kind| format!("Weight={} {}", kind.weight, gres(kind.gpus));
+        self.kinds.get(usize::from(node) - 1).map(words).unwrap_or_default()
+    }
+
+    /// The text of `gres.conf`, if daemons have GPUs.
+    pub(super) fn gres_conf(&self) -> Option<String> {
+        let line = |(index, kind): (usize, &Kind)| {
+            let devices = DEVICES[..kind.gpus.min(DEVICES.len())].join(",");
+            (!devices.is_empty()).then(|| format!("NodeName=node{} Name=gpu File={devices}\n", index + 1))
+        };
+        let text: String = self.kinds.iter().enumerate().filter_map(line).collect();
+        (!text.is_empty()).then_some(text)
     }
 
     /// The text of `/etc/hosts`.

@@ -102,7 +102,7 @@ impl File {
             // One file with two names costs nothing; where a program lies on another disk it is copied.
             Content::Copy(from) => match fs::hard_link(from, &path) {
                 Ok(()) => return Ok(()),
-                Err(_) => fs::copy(from, &path).map(drop),
+                Err(_) => return fs::copy(from, &path).map(drop).map_err(TaskError::file("copy", from)),
             },
             Content::Link(to) => return symlink(to, &path).map_err(TaskError::file("link", path)),
         };
@@ -120,6 +120,7 @@ pub(super) fn write(setup: &Setup, root: &Root, folder: &Path) -> Result<(), Tas
         File::text("/etc/slurm/cgroup.conf", "CgroupPlugin=disabled\n"),
     ];
     files.extend(setup.topology.as_deref().map(|text| File::text("/etc/slurm/topology.yaml", text)));
+    files.extend(setup.gres_conf().map(|text| File::text("/etc/slurm/gres.conf", text)));
     if let Nodes::Machines(machines) = &setup.nodes_are {
         files.extend(machine_files()?);
         files.extend(machines.files.iter().cloned());
