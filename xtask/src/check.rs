@@ -2,6 +2,7 @@
 
 mod arrows;
 mod exit_codes;
+mod lints;
 mod paths;
 mod style;
 
@@ -11,10 +12,11 @@ use crate::report::Report;
 type Check = fn() -> Result<Vec<String>, TaskError>;
 
 /// Each check with what it looks at. A check returns its findings, sorted.
-const CHECKS: [(&str, Check); 4] = [
+const CHECKS: [(&str, Check); 5] = [
     ("crate arrows", arrows::findings),
     ("paths named in documents", paths::findings),
     ("exit codes", exit_codes::findings),
+    ("lint tables", lints::findings),
     ("style", style::findings),
 ];
 
