@@ -6,12 +6,14 @@
 
 mod advice;
 mod choose;
+mod gres;
 pub mod job;
 mod ladder;
 pub mod nodes;
 pub mod picture;
 mod reason;
 pub mod svg;
+mod uncovered;
 
 use std::collections::HashSet;
 
@@ -21,8 +23,10 @@ use crate::model::{BlockTopology, NodeSet};
 
 pub use advice::{Alternative, GroupAdvice, GroupError, Start, best_segment};
 pub use choose::Spread;
+pub use gres::{Gres, GresError, list as gres_list};
 pub use nodes::{Availability, NodeState, NodeStates};
 pub use reason::{Refusal, Waiting};
+pub use uncovered::{Uncovered, uncovered};
 
 use choose::{Ask, Share, Stock};
 use ladder::Ladder;
@@ -45,7 +49,7 @@ pub struct Request {
     pub nodes: usize,
     /// `--segment`: how many nodes must be together. One larger than `nodes` does not bind.
     pub segment: Option<usize>,
-    /// `--spread-segments`.
+    /// `--spread-segments`, `--consolidate-segments`.
     pub spread: Spread,
     /// `--exclusive`.
     pub sharing: Sharing,
@@ -53,6 +57,8 @@ pub struct Request {
     pub wanted: NodeSet,
     /// `--exclude`: nodes that must not.
     pub excluded: NodeSet,
+    /// `--gres`: what each node must have.
+    pub gres: Vec<Gres>,
 }
 
 /// What would become of a job.
@@ -169,6 +175,7 @@ struct Seat<'a> {
     name: &'a str,
     order: usize,
     availability: Availability,
+    weight: u64,
     wish: Wish,
 }
 
@@ -177,6 +184,7 @@ struct Seat<'a> {
 enum Wish {
     Any,
     Wanted,
+    /// It is named so, or lacks what the job asks for.
     Excluded,
 }
 
@@ -204,8 +212,9 @@ impl<'a> Board<'a> {
         let block = |nodes: &'a NodeSet| -> Vec<Seat<'a>> {
             let seats = nodes.iter().filter_map(|name| {
                 last += 1;
-                let (order, availability) = states.find(name, last)?;
-                Some(Seat { name, order, availability, wish: wish(name) })
+                let (order, node) = states.find(name, last)?;
+                let wish = if states.suit(&node, request) { wish(name) } else { Wish::Excluded };
+                Some(Seat { name, order, availability: node.availability, weight: node.weight, wish })
             });
             let mut seats: Vec<Seat<'a>> = seats.collect();
             seats.sort_by_key(|seat| seat.order);
@@ -222,25 +231,18 @@ impl<'a> Board<'a> {
         self.segments(request, Ask::new(request)?, View::Now).map(Choice::Segments)
     }
 
-    /// A job of one node gets the first that is free, in a block or not.
+    /// A job of one node gets the first that is free of the lightest, in a block or not.
     fn alone(&self, request: &Request) -> Option<String> {
-        let free = |name: &str, availability: Availability| {
-            availability.takes(request.sharing)
-                && !request.excluded.contains(name)
-                && (request.wanted.is_empty() || request.wanted.contains(name))
-        };
-        let seats = self.blocks.iter().flatten();
-        let inside = seats.filter(|seat| free(seat.name, seat.availability)).min_by_key(|seat| seat.order);
-        let known = self.states.iter().enumerate();
-        let known = known.map(|(order, node)| (order, node.name.as_str(), node.availability));
-        let listed =
-            known.filter(|(_, name, availability)| free(name, *availability)).min_by_key(|node| node.0);
-        match (inside, listed) {
-            (Some(seat), Some((order, ..))) if seat.order <= order => Some(seat.name.to_owned()),
-            (_, Some((_, name, _))) => Some(name.to_owned()),
-            (Some(seat), None) => Some(seat.name.to_owned()),
-            (None, None) => None,
-        }
+        let asked = |name: &str| request.wanted.is_empty() || request.wanted.contains(name);
+        let seats = self.blocks.iter().flatten().filter(|seat| seat.usable(request, View::Now));
+        let inside = seats.map(|seat| (seat.weight, seat.order, seat.name));
+        let known = self.states.iter().enumerate().filter(|(_, node)| {
+            node.availability.takes(request.sharing)
+                && !request.excluded.contains(&node.name)
+                && self.states.suit(node, request)
+        });
+        let known = known.map(|(order, node)| (node.weight, order, node.name.as_str()));
+        inside.chain(known).filter(|(.., name)| asked(name)).min().map(|(.., name)| name.to_owned())
     }
 
     fn segments(&self, request: &Request, ask: Ask, view: View) -> Option<Vec<Vec<Share>>> {

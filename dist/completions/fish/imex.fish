@@ -38,7 +38,7 @@ complete -c imex -n "__fish_imex_needs_command" -f -a "validate" -d 'Verify the 
 complete -c imex -n "__fish_imex_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand wait" -s c -l config -d 'Configuration file of the local daemon' -r -F
 complete -c imex -n "__fish_imex_using_subcommand wait" -l timeout -d 'How long to wait, for instance 500ms, 60s, 2m; without a unit it is seconds' -r -f
-complete -c imex -n "__fish_imex_using_subcommand wait" -l members -d 'Demand that the domain has this many nodes' -r -f
+complete -c imex -n "__fish_imex_using_subcommand wait" -l members -d 'Demand that the domain has this many nodes, 1 to 65535' -r -f
 complete -c imex -n "__fish_imex_using_subcommand wait" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand wait" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand lab; and not __fish_seen_subcommand_from up own status kill start down help" -l dir -d 'Directory for the nodes\' files; temporary if not given' -r -F
@@ -277,6 +277,7 @@ complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subc
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from node-map" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -s N -l nodes -d 'How many nodes the job asks for' -r -f
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l segment -d 'How many nodes must be in one block, as sbatch --segment' -r -f
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l gres -d 'What each node must have, for instance gpu:4, as sbatch --gres' -r -f
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -s w -l nodelist -d 'Nodes that must be among them, as sbatch --nodelist' -r -f
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -s x -l exclude -d 'Nodes that must not, as sbatch --exclude' -r -f
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l job -d 'Plan this job of the controller, and explain why it is pending' -r -f
@@ -290,6 +291,7 @@ complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subc
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l svg -d 'Also draw racks and segments into this file' -r -F
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l timeout -d 'How long the controller may take to answer, for instance 500ms, 60s, 2m' -r -f
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l spread-segments -d 'Each segment in blocks of its own, as sbatch --spread-segments'
+complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l consolidate-segments -d 'All segments in one block, or in one group of blocks, that could hold the job, as sbatch --consolidate-segments'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l exclusive -d 'Only nodes without any job; this is the default'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l shared -d 'Also nodes that other jobs have a part of'
 complete -c imex -n "__fish_imex_using_subcommand topology; and __fish_seen_subcommand_from plan" -l live -d 'Ask the controller for the nodes\' states, although the topology is a file'
@@ -313,7 +315,7 @@ complete -c imex -n "__fish_imex_using_subcommand pki; and not __fish_seen_subco
 complete -c imex -n "__fish_imex_using_subcommand pki; and not __fish_seen_subcommand_from init issue show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from init" -l dir -d 'Directory of the authority' -r -F
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from init" -l name -d 'What the authority is called in its certificate' -r -f
-complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from init" -l days -d 'For how many days it counts' -r -f
+complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from init" -l days -d 'For how many days it counts, at most 36500' -r -f
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from init" -l force -d 'Replace files that are there'
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from init" -l json -d 'Print JSON'
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -321,7 +323,7 @@ complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcomman
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from issue" -l nodes -d 'Every node of this node list' -r -F
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from issue" -l node -d 'This node: its entry of the node list, an address or a host name' -r -f
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from issue" -l address -d 'Further addresses that the node\'s certificates are good for' -r -f
-complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from issue" -l days -d 'For how many days they count' -r -f
+complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from issue" -l days -d 'For how many days they count, at most 36500' -r -f
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from issue" -l out -d 'Directory for the nodes\' directories; the authority\'s, in `nodes`, if not given' -r -F
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from issue" -l installed -d 'Where each node will have its own files, for the lines of config.cfg' -r -F
 complete -c imex -n "__fish_imex_using_subcommand pki; and __fish_seen_subcommand_from issue" -l force -d 'Replace files that are there'

@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use imex_topology::plan::{Availability, NodeStates, Request, Sharing, Spread};
+use imex_topology::plan::{Availability, Gres, NodeStates, Request, Sharing, Spread};
 use imex_topology::{
     Block, BlockSizes, BlockTopology, ClusterDefault, NodeSet, Topologies, Topology, TopologyKind, render,
 };
 
-use super::NODES;
+use super::{NODES, Nodes};
 use crate::error::TaskError;
+use crate::slurm_lab::{DEVICES, Kind};
 
 /// Blocks over the cluster's nodes, under the name of a topology and of the partition that uses it.
 #[derive(Clone, Debug)]
@@ -112,12 +113,15 @@ impl<'a> Trial<'a> {
 
     /// What `sbatch` is told, less the script.
     pub(super) fn arguments(&self) -> Vec<String> {
-        let Request { nodes, segment, spread, sharing, wanted, excluded } = &self.request;
+        let Request { nodes, segment, spread, sharing, wanted, excluded, gres } = &self.request;
         let mut arguments = vec![format!("--partition={}", self.shape.name), format!("--nodes={nodes}")];
         arguments.extend(segment.map(|segment| format!("--segment={segment}")));
-        if *spread == Spread::Apart {
-            arguments.push("--spread-segments".to_owned());
+        match spread {
+            Spread::Together => {}
+            Spread::Apart => arguments.push("--spread-segments".to_owned()),
+            Spread::Consolidated => arguments.push("--consolidate-segments".to_owned()),
         }
+        arguments.extend(gres.iter().map(|gres| format!("--gres={gres}")));
         if *sharing == Sharing::Exclusive {
             arguments.push("--exclusive".to_owned());
         }
@@ -191,8 +195,33 @@ impl Chance {
         numbers.into_iter().map(|number| format!("node{number}")).collect()
     }
 
+    /// What the nodes are: in rows, as machines of one purchase stand, or anywhere.
+    pub(super) fn kinds(&mut self, nodes: Nodes) -> Vec<Kind> {
+        let all = usize::from(NODES);
+        let (weights, gpus): (&[u32], &[usize]) = match nodes {
+            Nodes::Alike => return Vec::new(),
+            Nodes::Weights => (&[1, 5, 10], &[0]),
+            // Two sorts, one of which is as good as none for most jobs.
+            Nodes::Gpus => (&[1], &[4, 4, 2]),
+        };
+        let mut kinds = Vec::new();
+        while kinds.len() < all {
+            let kind =
+                Kind { weight: weights[self.below(weights.len())], gpus: gpus[self.below(gpus.len())] };
+            let row = if self.one_in(3) { 1 } else { self.between(2, 9) };
+            kinds.extend(std::iter::repeat_n(kind, row));
+        }
+        kinds.truncate(all);
+        kinds
+    }
+
+    fn gres(&mut self) -> Gres {
+        let count = self.between(1, DEVICES.len());
+        format!("gpu:{count}").parse().expect("this is how a resource is written")
+    }
+
     /// A job: mostly one that could start.
-    pub(super) fn trial<'a>(&mut self, shapes: &'a [Shape], states: &NodeStates) -> Trial<'a> {
+    pub(super) fn trial<'a>(&mut self, shapes: &'a [Shape], states: &NodeStates, nodes: Nodes) -> Trial<'a> {
         let shape = &shapes[self.below(shapes.len())];
         let free: Vec<&str> = states
             .iter()
@@ -201,8 +230,12 @@ impl Chance {
             .collect();
         let most = if self.one_in(6) { usize::from(NODES) + 2 } else { free.len().max(1) };
         let mut request = Request { nodes: self.between(1, most), ..Request::default() };
-        let kind = match self.below(10) {
+        if nodes == Nodes::Gpus && !self.one_in(4) {
+            request.gres = vec![self.gres()];
+        }
+        let kind = match self.below(12) {
             0..=3 => "plain",
+            10..=11 => self.in_segments(&mut request, most, Spread::Consolidated),
             4..=6 => self.in_segments(&mut request, most, Spread::Together),
             7 => self.in_segments(&mut request, most, Spread::Apart),
             8 => self.with_nodes(&mut request, &free),
@@ -219,7 +252,11 @@ impl Chance {
             request.nodes += 1;
         }
         request.spread = spread;
-        if spread == Spread::Apart { "--spread-segments" } else { "--segment" }
+        match spread {
+            Spread::Together => "--segment",
+            Spread::Apart => "--spread-segments",
+            Spread::Consolidated => "--consolidate-segments",
+        }
     }
 
     fn with_nodes(&mut self, request: &mut Request, free: &[&str]) -> &'static str {

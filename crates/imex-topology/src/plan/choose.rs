@@ -18,6 +18,8 @@ pub enum Spread {
     Together,
     /// `--spread-segments`: each segment in blocks of its own.
     Apart,
+    /// `--consolidate-segments`: all of them in one group of the lowest size that holds the job.
+    Consolidated,
 }
 
 /// How many nodes are to be had of each block.
@@ -52,8 +54,33 @@ impl Ask {
     }
 }
 
-/// Places the segments one after the other, or none. Rule 9: nodes can be named only in a job of one segment.
+/// Places the segments, or none.
 pub(super) fn segments(ladder: &Ladder, stock: Stock, ask: Ask) -> Option<Vec<Vec<Share>>> {
+    let nodes = ask.segment * ask.segments;
+    let level = ladder.level(nodes);
+    match ask.spread {
+        Spread::Consolidated if ask.segments > 1 && nodes <= level.size => {
+            consolidated(ladder, level, &stock, ask)
+        }
+        Spread::Together | Spread::Apart | Spread::Consolidated => one_by_one(ladder, stock, ask),
+    }
+}
+
+/// Rule 12: in the group with the fewest free nodes that takes them all; of equals the last.
+fn consolidated(ladder: &Ladder, level: Level, stock: &Stock, ask: Ask) -> Option<Vec<Vec<Share>>> {
+    let free_in = |group: &Range<usize>| stock.free[group.clone()].iter().sum::<usize>();
+    let mut groups = ladder.groups(level);
+    groups.retain(|group| free_in(group) >= ask.segment * ask.segments);
+    groups.sort_by_key(|group| (free_in(group), Reverse(group.start)));
+    groups.into_iter().find_map(|group| {
+        let mut free = vec![0; stock.free.len()];
+        free[group.clone()].copy_from_slice(&stock.free[group]);
+        one_by_one(ladder, Stock { free, must: stock.must.clone() }, ask)
+    })
+}
+
+/// Places the segments one after the other, or none. Rule 9: nodes can be named only in a job of one segment.
+fn one_by_one(ladder: &Ladder, stock: Stock, ask: Ask) -> Option<Vec<Vec<Share>>> {
     let level = ladder.level(ask.segment);
     let mut floor = Floor::new(ladder, level, stock.free);
     if stock.must.iter().any(|must| *must > 0) {
@@ -66,7 +93,7 @@ pub(super) fn segments(ladder: &Ladder, stock: Stock, ask: Ask) -> Option<Vec<Ve
         let shares = floor.segment(ask.segment)?;
         for share in &shares {
             let left = match ask.spread {
-                Spread::Together => floor.free[share.block] - share.nodes,
+                Spread::Together | Spread::Consolidated => floor.free[share.block] - share.nodes,
                 Spread::Apart => 0,
             };
             floor.leave(share.block, left);

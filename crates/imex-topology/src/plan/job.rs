@@ -5,7 +5,11 @@ use serde::Deserialize;
 use crate::model::NodeSet;
 use crate::source::SourceError;
 
-use super::{Request, Sharing, Spread};
+use super::{Request, Sharing, Spread, Uncovered, gres};
+
+/// Slurm's flags of a job for its options for segments.
+const SPREAD: &str = "SPREAD_SEGMENTS";
+const CONSOLIDATE: &str = "CONSOLIDATE_SEGMENTS";
 
 const WHAT: &str = "the output of `scontrol show job --json`";
 
@@ -20,8 +24,10 @@ pub struct Job {
     pub reason: Option<String>,
     /// Its partition; the first, if it asks for several.
     pub partition: String,
-    /// What it asks for. Slurm's JSON tells neither `--spread-segments` nor `--exclusive`: these are as given.
+    /// What it asks for. Slurm's JSON does not tell `--exclusive`: that is as given.
     pub request: Request,
+    /// What it asks for besides, and what no plan goes by.
+    pub uncovered: Vec<Uncovered>,
 }
 
 #[derive(Deserialize)]
@@ -39,8 +45,27 @@ struct ShownJob {
     #[serde(default)]
     partition: String,
     node_count: Number,
+    max_nodes: Option<Number>,
     #[serde(default)]
     segment_size: usize,
+    #[serde(default)]
+    flags: Vec<String>,
+    #[serde(default)]
+    features: String,
+    #[serde(default)]
+    contiguous: bool,
+    #[serde(default)]
+    required_switches: u64,
+    #[serde(default)]
+    resv_name: String,
+    #[serde(default)]
+    tres_per_node: String,
+    #[serde(default)]
+    tres_per_job: String,
+    #[serde(default)]
+    tres_per_socket: String,
+    #[serde(default)]
+    tres_per_task: String,
     #[serde(default)]
     required_nodes: String,
     #[serde(default)]
@@ -67,13 +92,16 @@ pub fn parse(text: &str, id: u64, sharing: Sharing, spread: Spread) -> Result<Jo
         let broken = |error: imex_host::HostListError| SourceError::Line { line: 1, what: error.to_string() };
         NodeSet::parse(list).map_err(broken)
     };
+    let uncovered = job.uncovered();
+    let broken = |error: gres::GresError| SourceError::Line { line: 1, what: error.to_string() };
     let request = Request {
         nodes: job.node_count.number.max(1),
         segment: Some(job.segment_size).filter(|segment| *segment > 0),
-        spread,
+        spread: if spread == Spread::Together { job.spread() } else { spread },
         sharing,
         wanted: nodes(&job.required_nodes)?,
         excluded: nodes(&job.excluded_nodes)?,
+        gres: gres::list(&job.tres_per_node).map_err(broken)?,
     };
     Ok(Job {
         id,
@@ -81,7 +109,51 @@ pub fn parse(text: &str, id: u64, sharing: Sharing, spread: Spread) -> Result<Jo
         reason: Some(job.state_reason).filter(|reason| !reason.is_empty() && reason != "None"),
         partition: job.partition.split(',').next().unwrap_or_default().to_owned(),
         request,
+        uncovered,
     })
+}
+
+impl ShownJob {
+    fn has(&self, flag: &str) -> bool {
+        self.flags.iter().any(|known| known == flag)
+    }
+
+    fn spread(&self) -> Spread {
+        match (self.has(SPREAD), self.has(CONSOLIDATE)) {
+            (true, _) => Spread::Apart,
+            (false, true) => Spread::Consolidated,
+            (false, false) => Spread::Together,
+        }
+    }
+
+    fn uncovered(&self) -> Vec<Uncovered> {
+        let mut found = Vec::new();
+        for asked in [&self.tres_per_job, &self.tres_per_socket, &self.tres_per_task] {
+            // Processors are no matter for a job that has its nodes whole.
+            if asked.contains("gres") {
+                found.push(Uncovered::Resources { asked: asked.clone() });
+            }
+        }
+        if !self.features.is_empty() {
+            found.push(Uncovered::Features { features: self.features.clone() });
+        }
+        let (least, most) = (self.node_count.number, self.max_nodes.as_ref().map_or(0, |most| most.number));
+        if most > least {
+            found.push(Uncovered::Range { least, most });
+        }
+        if self.has(SPREAD) && self.has(CONSOLIDATE) {
+            found.push(Uncovered::BothSegmentOptions);
+        }
+        for (has, option) in [
+            (self.contiguous, "--contiguous"),
+            (self.required_switches > 0, "--switches"),
+            (self.has("SPREAD_JOB"), "--spread-job"),
+            (!self.resv_name.is_empty(), "--reservation"),
+        ] {
+            found.extend(has.then_some(Uncovered::Option { option }));
+        }
+        found
+    }
 }
 
 /// What Slurm's reason for a pending job means, where the blocks do not tell.
@@ -123,6 +195,37 @@ mod tests {
         assert_eq!((job.request.nodes, job.request.segment), (24, Some(12)));
         assert_eq!(job.request.excluded.to_list(), "node[4-5]");
         assert!(meaning("Priority").is_some() && meaning("Whatever").is_none());
+    }
+
+    #[test]
+    fn what_a_job_asks_for_besides_is_planned_or_told() {
+        let with = |more: &str| PENDING.replace("\"required_nodes\"", &format!("{more},\"required_nodes\""));
+        let read = |more: &str| parse(&with(more), 7, Sharing::Exclusive, Spread::Together).unwrap();
+        let spread = |flags: &str| read(&format!("\"flags\":[{flags}]")).request.spread;
+        assert_eq!(spread("\"PARTITION_ASSIGNED\""), Spread::Together);
+        assert_eq!(spread("\"SPREAD_SEGMENTS\""), Spread::Apart);
+        assert_eq!(spread("\"CONSOLIDATE_SEGMENTS\""), Spread::Consolidated);
+        let gres = read("\"tres_per_node\":\"gres/gpu:4\"");
+        assert_eq!((gres.request.gres, gres.uncovered), (gres::list("gpu:4").unwrap(), vec![]));
+        for (more, told) in [
+            (
+                "\"tres_per_job\":\"gres/gpu:16\"",
+                "it asks for gres/gpu:16: how many nodes of which block that takes",
+            ),
+            ("\"features\":\"a&b\"", "it asks for nodes with the features a&b"),
+            ("\"max_nodes\":{\"number\":30}", "it takes up to 30 nodes: the plan is for 24"),
+            (
+                "\"flags\":[\"SPREAD_SEGMENTS\",\"CONSOLIDATE_SEGMENTS\"]",
+                "--spread-segments and --consolidate-segments at once: the plan is for the first",
+            ),
+            ("\"contiguous\":true", "--contiguous"),
+            ("\"required_switches\":1", "--switches"),
+            ("\"resv_name\":\"r\"", "--reservation"),
+        ] {
+            let told_of: Vec<String> = read(more).uncovered.iter().map(Uncovered::to_string).collect();
+            assert_eq!(told_of, [told], "{more}");
+        }
+        assert_eq!(read("\"max_nodes\":{\"number\":24},\"tres_per_task\":\"cpu:2\"").uncovered, []);
     }
 
     #[test]

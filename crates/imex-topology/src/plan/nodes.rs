@@ -1,5 +1,6 @@
 //! What the nodes can do: from `scontrol show nodes --json`, or from a list of those that are down.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::model::NodeSet;
 use crate::source::SourceError;
 
-use super::Sharing;
+use super::gres::{self, Gres};
+use super::{Request, Sharing};
 
 /// What a node can do for a new job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -58,6 +60,10 @@ pub struct NodeState {
     pub name: String,
     /// What it can do.
     pub availability: Availability,
+    /// Slurm's `Weight`: lighter nodes are given first.
+    pub weight: u64,
+    /// What it has, jobs or not.
+    pub gres: Vec<Gres>,
 }
 
 /// The nodes that Slurm knows, in its order. By default it is taken to know the nodes of the topology, all free.
@@ -77,6 +83,15 @@ struct Shown {
 struct ShownNode {
     name: String,
     state: Vec<String>,
+    #[serde(default = "one")]
+    weight: u64,
+    #[serde(default)]
+    gres: String,
+}
+
+/// Slurm's default of a node's weight.
+const fn one() -> u64 {
+    1
 }
 
 impl NodeStates {
@@ -118,15 +133,21 @@ impl NodeStates {
         (!self.nodes.is_empty()).then(|| self.places.contains_key(name))
     }
 
-    /// A node's place in Slurm's order and what it can do. A node that Slurm does not know is not there; if no nodes were
-    /// given, the node has the place `otherwise`.
-    pub(super) fn find(&self, name: &str, otherwise: usize) -> Option<(usize, Availability)> {
+    /// If a node has what each node of a request must have. If no nodes were given, all have.
+    pub(super) fn suit(&self, node: &NodeState, request: &Request) -> bool {
+        self.nodes.is_empty() || request.gres.iter().all(|gres| gres.is_held(&node.gres))
+    }
+
+    /// A node's place in Slurm's order and what is known of it. A node that Slurm does not know is not there; if no nodes
+    /// were given, the node has the place `otherwise`.
+    pub(super) fn find(&self, name: &str, otherwise: usize) -> Option<(usize, Cow<'_, NodeState>)> {
         if self.nodes.is_empty() {
             let down = self.down.contains(name);
-            return Some((otherwise, if down { Availability::Down } else { Availability::Free }));
+            let availability = if down { Availability::Down } else { Availability::Free };
+            return Some((otherwise, Cow::Owned(NodeState::plain(name, availability))));
         }
         let place = *self.places.get(name)?;
-        Some((place, self.nodes[place].availability))
+        Some((place, Cow::Borrowed(&self.nodes[place])))
     }
 }
 
@@ -138,10 +159,19 @@ impl FromIterator<NodeState> for NodeStates {
     }
 }
 
+impl NodeState {
+    /// A node of which nothing else is known.
+    pub fn plain(name: &str, availability: Availability) -> Self {
+        NodeState { name: name.to_owned(), availability, weight: one(), gres: Vec::new() }
+    }
+}
+
 impl From<ShownNode> for NodeState {
     fn from(shown: ShownNode) -> Self {
         let availability = Availability::from_words(shown.state.iter().map(String::as_str));
-        NodeState { name: shown.name, availability }
+        // A resource that cannot be read is one that no job can ask for here.
+        let gres = gres::list(&shown.gres).unwrap_or_default();
+        NodeState { name: shown.name, availability, weight: shown.weight, gres }
     }
 }
 
@@ -169,11 +199,12 @@ mod tests {
 
     #[test]
     fn nodes_keep_the_order_of_slurm() {
-        let text = r#"{"nodes":[{"name":"b","state":["IDLE"]},{"name":"a","state":["DOWN"]}]}"#;
+        let text = r#"{"nodes":[{"name":"b","state":["IDLE"],"weight":7,"gres":"gpu:4"},{"name":"a","state":["DOWN"]}]}"#;
         let states = NodeStates::parse(text).unwrap();
-        assert_eq!(states.find("b", 9), Some((0, Availability::Free)));
-        assert_eq!(states.find("a", 9), Some((1, Availability::Down)));
-        assert_eq!(states.find("c", 9), None);
+        let find = |name| states.find(name, 9).map(|(place, node)| (place, node.availability, node.weight));
+        assert_eq!(find("b"), Some((0, Availability::Free, 7)));
+        assert_eq!(find("a"), Some((1, Availability::Down, 1)));
+        assert_eq!(find("c"), None);
     }
 
     #[test]

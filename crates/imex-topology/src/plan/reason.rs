@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::choose::Ask;
-use super::{Availability, Board, Outcome, Request, View};
+use super::{Availability, Board, Gres, Outcome, Request, View};
 
 /// Why a request is refused when it is submitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
@@ -38,6 +38,12 @@ pub enum Refusal {
         segment: usize,
         /// How many would fit.
         fit: usize,
+    },
+    /// No node that may be given has what the job's node must have.
+    #[error("no node that it may have has {gres}")]
+    Lacking {
+        /// What it must have.
+        gres: String,
     },
     /// The nodes that are asked for by name are in no block, excluded, or too far apart.
     #[error("the nodes that are asked for by name cannot all be in one such job")]
@@ -133,6 +139,10 @@ pub(super) fn outcome(board: &Board<'_>, request: &Request) -> Outcome {
     if request.nodes > 1 && board.segments(request, ask, View::Empty).is_none() {
         return Outcome::Refused(refusal(board, request, ask));
     }
+    if request.nodes == 1 && !board.any_suits(request) {
+        let gres: Vec<String> = request.gres.iter().map(Gres::to_string).collect();
+        return Outcome::Refused(Refusal::Lacking { gres: gres.join(",") });
+    }
     Outcome::Waits(waiting(board, request, ask))
 }
 
@@ -169,6 +179,17 @@ fn waiting(board: &Board<'_>, request: &Request, ask: Ask) -> Waiting {
 }
 
 impl Board<'_> {
+    /// If a node that the request names, or any, has what it must have, whatever it does now.
+    fn any_suits(&self, request: &Request) -> bool {
+        let asked = |name: &str| {
+            !request.excluded.contains(name) && (request.wanted.is_empty() || request.wanted.contains(name))
+        };
+        let mut known = self.states.iter();
+        request.gres.is_empty()
+            || known.len() == 0
+            || known.any(|node| asked(&node.name) && self.states.suit(node, request))
+    }
+
     /// How many nodes Slurm knows.
     fn known(&self) -> usize {
         self.states.iter().len().max(self.blocks.iter().map(Vec::len).sum())

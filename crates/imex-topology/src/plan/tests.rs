@@ -82,6 +82,98 @@ fn segments_apart_share_no_block() {
 }
 
 #[test]
+fn consolidated_segments_are_in_one_group_of_the_lowest_size_that_holds_the_job() {
+    /// Sizes, free nodes of each block, nodes, segment, what is given of each block: as sbatch --test-only of 26.05.5 said.
+    type Case = (&'static [usize], [usize; 4], usize, usize, Option<[usize; 4]>);
+    let nines = ["node[1-9]", "node[10-18]", "node[19-27]", "node[28-36]"];
+    let cases: [Case; 17] = [
+        (&[9], [6, 6, 5, 9], 8, 4, Some([0, 0, 0, 8])),
+        (&[9], [4, 4, 8, 9], 8, 4, Some([0, 0, 8, 0])),
+        (&[9], [3, 6, 6, 9], 9, 3, Some([0, 0, 0, 9])),
+        (&[9], [2, 4, 6, 8], 10, 2, Some([2, 4, 4, 0])),
+        (&[9], [1, 3, 5, 7], 8, 1, None),
+        (&[9], [1, 3, 5, 7], 9, 3, None),
+        (&[9, 18, 36], [4, 4, 8, 9], 12, 4, Some([0, 0, 8, 4])),
+        (&[9, 18, 36], [8, 9, 4, 4], 12, 4, Some([8, 4, 0, 0])),
+        (&[9, 18, 36], [4, 8, 8, 4], 12, 4, Some([0, 0, 8, 4])),
+        (&[9, 18, 36], [6, 9, 9, 9], 16, 2, Some([0, 0, 8, 8])),
+        (&[9, 18, 36], [9, 8, 7, 9], 16, 4, Some([8, 8, 0, 0])),
+        (&[9, 18, 36], [9, 8, 7, 9], 20, 4, Some([0, 8, 4, 8])),
+        (&[9, 18, 36], [6, 8, 2, 4], 12, 2, Some([6, 6, 0, 0])),
+        (&[9, 18, 36], [8, 6, 4, 2], 10, 2, Some([4, 6, 0, 0])),
+        (&[9, 18, 36], [2, 4, 6, 8], 16, 2, None),
+        (&[9, 18, 36], [9, 8, 8, 9], 18, 3, None),
+        (&[9, 18, 36], [4, 4, 4, 4], 9, 3, None),
+    ];
+    for (sizes, free, nodes, segment, expected) in cases {
+        let topology = blocks(sizes, &nines);
+        let taken = (0..4)
+            .flat_map(|block| (free[block]..9).map(move |node| format!("node{}", 9 * block + node + 1)));
+        let states = NodeStates::default().with_down(taken.collect());
+        let request = Request { spread: Spread::Consolidated, ..ask(nodes, segment) };
+        let plan = plan(&topology, &states, &request);
+        let given = |rack: &Rack| rack.nodes.iter().filter(|place| place.segment.is_some()).count();
+        let shares: Vec<usize> = plan.racks.iter().map(given).collect();
+        let expected = expected.map(Vec::from).unwrap_or(vec![0; 4]);
+        assert_eq!(shares, expected, "{nodes}/{segment} on {free:?}");
+    }
+}
+
+#[test]
+fn nodes_with_too_little_of_a_resource_are_never_given() {
+    let states: NodeStates = (1..=36).map(|number| gpus(number, if number <= 4 { 2 } else { 4 })).collect();
+    let nines = blocks(&[9], &["node[1-9]", "node[10-18]", "node[19-27]", "node[28-36]"]);
+    let start = |nodes, gres: &str, segment| {
+        let request = Request { gres: gres_list(gres).unwrap(), ..ask(nodes, segment) };
+        assert_eq!(uncovered(&states, &request), [], "{gres}");
+        let plan = plan(&nines, &states, &request);
+        if let Outcome::Refused(_) = plan.outcome { "refused".to_owned() } else { plan.chosen().to_list() }
+    };
+    assert_eq!(start(1, "gpu:4", 0), "node5");
+    assert_eq!(start(24, "gpu:4", 0), "node[10-15,19-36]");
+    assert_eq!(start(30, "gpu:4", 0), "node[5-7,10-36]");
+    assert_eq!(start(10, "gpu:4", 5), "node[5-9,28-32]");
+    assert_eq!(start(33, "gpu:4", 0), "refused");
+    let named =
+        Request { gres: gres_list("gpu:4").unwrap(), wanted: NodeSet::parse("node3").unwrap(), ..ask(1, 0) };
+    assert!(matches!(plan(&nines, &states, &named).outcome, Outcome::Refused(Refusal::Lacking { .. })));
+}
+
+#[test]
+fn what_slurm_goes_by_and_the_plan_does_not_is_said() {
+    let told = |states: &NodeStates, request: &Request| {
+        uncovered(states, request).iter().map(Uncovered::to_string).collect::<Vec<_>>()
+    };
+    let gres = |nodes| Request { gres: gres_list("gpu:2").unwrap(), ..ask(nodes, 0) };
+    let unequal: NodeStates = [gpus(1, 1), gpus(2, 2), gpus(3, 4)].into_iter().collect();
+    assert_eq!(
+        told(&unequal, &gres(2)),
+        ["it asks for gpu:2, and the nodes that will do have 2, 4: Slurm then chooses by these as well"]
+    );
+    assert_eq!(told(&unequal, &ask(2, 0)), [""; 0]);
+    assert_eq!(
+        told(&NodeStates::default(), &gres(2)),
+        ["which nodes have gpu:2 is not known: give what `scontrol show nodes --json` prints"]
+    );
+    let weight = |number, weight| NodeState { weight, ..gpus(number, 4) };
+    let weights: NodeStates = [weight(1, 10), weight(2, 5), weight(3, 5)].into_iter().collect();
+    assert_eq!(
+        told(&weights, &ask(2, 0)),
+        ["the nodes have the weights 5, 10: Slurm then chooses blocks and nodes by these as well"]
+    );
+    // A job of one node gets one of the lightest.
+    assert_eq!(told(&weights, &ask(1, 0)), [""; 0]);
+    assert_eq!(plan(&blocks(&[3], &["node[1-3]"]), &weights, &ask(1, 0)).chosen().to_list(), "node2");
+    let shared = Request { sharing: Sharing::Shared, ..ask(2, 0) };
+    assert_eq!(told(&NodeStates::default(), &shared).len(), 1);
+}
+
+fn gpus(number: usize, gpus: usize) -> NodeState {
+    let gres = gres_list(&format!("gpu:{gpus}")).unwrap();
+    NodeState { gres, ..NodeState::plain(&format!("node{number}"), Availability::Free) }
+}
+
+#[test]
 fn a_larger_size_keeps_a_job_in_its_group_of_blocks() {
     let nines = ["node[1-9]", "node[10-18]", "node[19-27]", "node[28-36]"];
     assert_eq!(placed(&blocks(&[9], &nines), "node[11-14]", &ask(10, 0)), "node[10,28-36]");
@@ -140,9 +232,9 @@ fn free_nodes_too_few_for_another_segment_are_stranded() {
 #[test]
 fn busy_nodes_keep_an_exclusive_job_out_and_partly_used_ones_only_that() {
     let states = |availability| -> NodeStates {
-        let node = |number| NodeState {
-            name: format!("node{number}"),
-            availability: if number == 20 { availability } else { Availability::Free },
+        let node = |number| {
+            let availability = if number == 20 { availability } else { Availability::Free };
+            NodeState::plain(&format!("node{number}"), availability)
         };
         (1..=36).map(node).collect()
     };

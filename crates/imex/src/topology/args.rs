@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use imex_topology::plan::{Gres, gres_list};
 use imex_topology::{BlockSizes, NodeSet, SlurmVersion};
 
 use super::aws::AwsArgs;
@@ -278,6 +279,12 @@ pub(crate) struct PlanArgs {
     /// Each segment in blocks of its own, as sbatch --spread-segments
     #[arg(long)]
     pub(crate) spread_segments: bool,
+    /// All segments in one block, or in one group of blocks, that could hold the job, as sbatch --consolidate-segments
+    #[arg(long, conflicts_with = "spread_segments")]
+    pub(crate) consolidate_segments: bool,
+    /// What each node must have, for instance gpu:4, as sbatch --gres
+    #[arg(long, value_name = "LIST", value_parser = gres, conflicts_with = "job")]
+    pub(crate) gres: Option<GresList>,
     /// Only nodes without any job; this is the default
     #[arg(long, conflicts_with = "shared")]
     pub(crate) exclusive: bool,
@@ -354,6 +361,14 @@ fn sizes(text: &str) -> Result<BlockSizes, String> {
 
 fn nodes(text: &str) -> Result<NodeSet, String> {
     NodeSet::parse(text).map_err(|error| error.to_string())
+}
+
+/// A list of resources: clap would take a plain vector for an option that may be repeated.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GresList(pub(crate) Vec<Gres>);
+
+fn gres(text: &str) -> Result<GresList, String> {
+    gres_list(text).map(GresList).map_err(|error| error.to_string())
 }
 
 /// A number from 1 to the most nodes that a list may have.

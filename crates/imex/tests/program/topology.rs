@@ -20,6 +20,11 @@ fn help_and_wrong_command_lines_of_topology_are_as_recorded() {
         ("topology-plan-help", "topology plan --help"),
         ("topology-plan-no-nodes", "topology plan --topology x"),
         ("topology-plan-bad-number", "topology plan --nodes 0"),
+        (
+            "topology-plan-two-ways-to-segment",
+            "topology plan --nodes 2 --spread-segments --consolidate-segments",
+        ),
+        ("topology-plan-bad-gres", "topology plan --nodes 2 --gres gpu:"),
         ("topology-plan-two-ways-to-share", "topology plan --nodes 2 --exclusive --shared"),
         ("topology-no-command", "topology"),
         ("topology-generate-no-source", "topology generate"),
@@ -54,6 +59,11 @@ fn topologies_are_generated_as_recorded() {
             "topology generate --source nvml:DIR/reports.jsonl --names short --sizes 2",
         ),
         ("topology-generate-ec2-json", "topology generate --source ec2:DIR/ec2.json --json"),
+        ("topology-generate-ended-block", "topology generate --source ec2:DIR/ended.json --ec2-name id"),
+        (
+            "topology-generate-ended-block-json",
+            "topology generate --source ec2:DIR/ended.json --ec2-name id --json",
+        ),
         (
             "topology-generate-agreement",
             "topology generate --source slurm:DIR/shown.txt --source inventory:DIR/inventory.yaml --name t1",
@@ -121,6 +131,10 @@ fn nodes_are_identified_collected_and_mapped_as_recorded() {
             "topology node-map --source nvml:DIR/reports.jsonl --node n2 --scope partition --addresses DIR/nodes.json --json",
         ),
         (
+            "topology-node-map-ended-block",
+            "topology node-map --source ec2:DIR/ended.json --ec2-name id --node n5 --scope domain",
+        ),
+        (
             "topology-node-map-no-fabric",
             "topology node-map --source nvml:DIR/reports.jsonl --node n3 --scope domain",
         ),
@@ -171,6 +185,17 @@ fn jobs_are_planned_as_recorded() {
         ("topology-plan-uneven", "--nodes 24 --segment 5"),
         ("topology-plan-named", "--nodes 18 -w node5 -x node6"),
         ("topology-plan-spread", "--nodes 8 --segment 4 --spread-segments"),
+        (
+            "topology-plan-consolidated",
+            "--nodes 16 --segment 4 --consolidate-segments --down node[1-4,19-24]",
+        ),
+        ("topology-plan-gres", "--nodes 18 --gres gpu:4 --nodes-json DIR/kinds.json"),
+        ("topology-plan-gres-unknown", "--nodes 18 --gres gpu:4"),
+        (
+            "topology-plan-job-options",
+            "--job 8 --job-json DIR/job-options.json --nodes-json DIR/kinds.json --down node[33-36]",
+        ),
+        ("topology-plan-job-options-json", "--job 8 --job-json DIR/job-options.json --json"),
         ("topology-plan-group", "--nodes 24 --gpus-per-group 32"),
         ("topology-plan-group-uneven", "--nodes 20 --gpus-per-group 32"),
         ("topology-plan-job", "--job 7 --job-json DIR/job.json --down node[1-8]"),

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use imex_topology::plan::job::{self, Job};
-use imex_topology::plan::{GroupAdvice, NodeStates, Request, Sharing, Spread, best_segment};
+use imex_topology::plan::{
+    GroupAdvice, NodeStates, Request, Sharing, Spread, Uncovered, best_segment, uncovered,
+};
 use imex_topology::source::{SourceError, show_topology};
 use imex_topology::{BlockTopology, Topologies};
 use tokio::process::Command;
@@ -25,6 +27,8 @@ pub(super) struct Asked {
     pub(super) job: Option<Job>,
     /// What `--gpus-per-group` led to.
     pub(super) group: Option<GroupAdvice>,
+    /// What the plan does not go by.
+    pub(super) uncovered: Vec<Uncovered>,
 }
 
 impl Asked {
@@ -54,7 +58,9 @@ impl Asked {
         if let Some(group) = group {
             request.segment = Some(group.segment);
         }
-        Ok(Asked { blocks, states, request, job, group })
+        let mut not_covered = job.as_ref().map(|job| job.uncovered.clone()).unwrap_or_default();
+        not_covered.extend(uncovered(&states, &request));
+        Ok(Asked { blocks, states, request, job, group, uncovered: not_covered })
     }
 }
 
@@ -98,6 +104,7 @@ fn request(args: &PlanArgs) -> Request {
         sharing: sharing(args),
         wanted: args.nodelist.clone().unwrap_or_default(),
         excluded: args.exclude.clone().unwrap_or_default(),
+        gres: args.gres.clone().unwrap_or_default().0,
     }
 }
 
@@ -106,7 +113,11 @@ fn sharing(args: &PlanArgs) -> Sharing {
 }
 
 fn spread(args: &PlanArgs) -> Spread {
-    if args.spread_segments { Spread::Apart } else { Spread::Together }
+    match (args.spread_segments, args.consolidate_segments) {
+        (true, _) => Spread::Apart,
+        (false, true) => Spread::Consolidated,
+        (false, false) => Spread::Together,
+    }
 }
 
 fn job(args: &PlanArgs, id: u64) -> Result<Job, Failure> {

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use imex_topology::plan::job::meaning;
 use imex_topology::plan::{
-    Alternative, GroupAdvice, Outcome, Place, Plan, Rack, Refusal, Sharing, Spread, Start, Waiting, picture,
+    Alternative, Gres, GroupAdvice, Outcome, Place, Plan, Rack, Refusal, Sharing, Spread, Start, Uncovered,
+    Waiting, picture,
 };
 use serde::Serialize;
 
@@ -34,6 +35,16 @@ pub(super) struct Document<'a> {
     stranded: usize,
     blocks: Vec<BlockRow<'a>>,
     alternatives: &'a [Alternative],
+    /// What Slurm goes by and the plan does not.
+    not_covered: Vec<UncoveredRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct UncoveredRow<'a> {
+    #[serde(flatten)]
+    uncovered: &'a Uncovered,
+    /// The same for people.
+    summary: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -44,6 +55,7 @@ struct RequestRow {
     sharing: Sharing,
     nodelist: String,
     exclude: String,
+    gres: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -88,6 +100,7 @@ pub(super) fn document<'a>(asked: &'a Asked, plan: &'a Plan) -> Document<'a> {
             sharing: request.sharing,
             nodelist: request.wanted.to_list(),
             exclude: request.excluded.to_list(),
+            gres: request.gres.iter().map(Gres::to_string).collect::<Vec<_>>().join(","),
         },
         job: asked.job.as_ref().map(|job| JobRow {
             id: job.id,
@@ -103,12 +116,20 @@ pub(super) fn document<'a>(asked: &'a Asked, plan: &'a Plan) -> Document<'a> {
         stranded: plan.stranded(),
         blocks: plan.racks.iter().map(BlockRow::from).collect(),
         alternatives: &plan.alternatives,
+        not_covered: asked
+            .uncovered
+            .iter()
+            .map(|uncovered| UncoveredRow { uncovered, summary: uncovered.to_string() })
+            .collect(),
     }
 }
 
 /// Writes the plan for people.
 pub(super) fn write(asked: &Asked, plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", headline(asked, plan))?;
+    for uncovered in &asked.uncovered {
+        writeln!(out, "not covered, so that Slurm may do otherwise: {uncovered}")?;
+    }
     if let Some(GroupAdvice { segment, groups }) = asked.group {
         writeln!(out, "--segment={segment} keeps each of {} in one block", count(groups, "group"))?;
     }
