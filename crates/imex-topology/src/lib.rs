@@ -26,6 +26,7 @@ pub mod plan;
 pub mod reconcile;
 pub mod render;
 pub mod resting;
+pub mod show_nodes;
 pub mod source;
 pub mod version;
 mod written;

@@ -7,11 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
-
 use crate::generate::{GenerateError, Generated, Options, generate, keep_or_infer};
 use crate::inventory::Inventory;
 use crate::model::{Block, BlockTopology, NodeSet, Topologies, Topology, TopologyKind};
+use crate::show_nodes::{self, ShownNode};
 use crate::source::SourceError;
 
 /// What a topology should become.
@@ -23,18 +22,6 @@ pub struct Proposal {
     pub kept: NodeSet,
 }
 
-#[derive(Deserialize)]
-struct ShowNodes {
-    nodes: Vec<ShowNode>,
-}
-
-#[derive(Deserialize)]
-struct ShowNode {
-    name: String,
-    #[serde(default)]
-    state: Vec<String>,
-}
-
 /// The nodes that are powered down or on their way there or back, by the output of `scontrol show nodes --json`.
 ///
 /// # Errors
@@ -43,10 +30,8 @@ struct ShowNode {
 pub fn parse(text: &str) -> Result<NodeSet, SourceError> {
     /// slurm.conf(5) on power saving; `POWERING_UP` because a node that boots cannot be asked yet.
     const RESTING: [&str; 4] = ["POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "POWERING_UP"];
-    let what = "the output of scontrol show nodes --json";
-    let shown: ShowNodes = serde_json::from_str(text).map_err(|source| SourceError::Json { what, source })?;
-    let rests = |node: &ShowNode| node.state.iter().any(|state| RESTING.contains(&state.as_str()));
-    Ok(shown.nodes.into_iter().filter(rests).map(|node| node.name).collect())
+    let rests = |node: &ShownNode| node.state.iter().any(|state| RESTING.contains(&state.as_str()));
+    Ok(show_nodes::parse(text)?.into_iter().filter(rests).map(|node| node.name).collect())
 }
 
 /// [`generate`], with the resting nodes of the previous topology kept in their blocks.

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::model::NodeSet;
+use crate::show_nodes::{self, ShownNode};
 use crate::source::SourceError;
 
 use super::gres::{self, Gres};
@@ -74,26 +75,6 @@ pub struct NodeStates {
     down: NodeSet,
 }
 
-#[derive(Deserialize)]
-struct Shown {
-    nodes: Vec<ShownNode>,
-}
-
-#[derive(Deserialize)]
-struct ShownNode {
-    name: String,
-    state: Vec<String>,
-    #[serde(default = "one")]
-    weight: u64,
-    #[serde(default)]
-    gres: String,
-}
-
-/// Slurm's default of a node's weight.
-const fn one() -> u64 {
-    1
-}
-
 impl NodeStates {
     /// Reads what `scontrol show nodes --json` prints.
     ///
@@ -101,14 +82,11 @@ impl NodeStates {
     ///
     /// If it is not JSON of that shape, or names no node.
     pub fn parse(text: &str) -> Result<Self, SourceError> {
-        let shown: Shown = serde_json::from_str(text).map_err(|source| SourceError::Json {
-            what: "the output of `scontrol show nodes --json`",
-            source,
-        })?;
-        if shown.nodes.is_empty() {
+        let shown = show_nodes::parse(text)?;
+        if shown.is_empty() {
             return Err(SourceError::Nothing);
         }
-        Ok(shown.nodes.into_iter().map(NodeState::from).collect())
+        Ok(shown.into_iter().map(NodeState::from).collect())
     }
 
     /// With these nodes down, whatever else is known of them.
@@ -162,7 +140,7 @@ impl FromIterator<NodeState> for NodeStates {
 impl NodeState {
     /// A node of which nothing else is known.
     pub fn plain(name: &str, availability: Availability) -> Self {
-        NodeState { name: name.to_owned(), availability, weight: one(), gres: Vec::new() }
+        NodeState { name: name.to_owned(), availability, weight: show_nodes::one(), gres: Vec::new() }
     }
 }
 

@@ -4,9 +4,8 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-
 use crate::inventory::{BlockKey, Evidence, NoBlock, Placement, SourceKind, SourceReport};
+use crate::show_nodes;
 
 use super::SourceError;
 
@@ -22,22 +21,6 @@ pub struct Pattern {
 #[error("`{text}` is not a pattern: it needs one `*` for the block's name, and something beside it")]
 pub struct PatternError {
     text: String,
-}
-
-#[derive(Deserialize)]
-struct ShowNodes {
-    nodes: Vec<ShowNode>,
-}
-
-#[derive(Deserialize)]
-struct ShowNode {
-    name: String,
-    #[serde(default)]
-    features: Vec<String>,
-    #[serde(default)]
-    comment: String,
-    #[serde(default)]
-    extra: String,
 }
 
 impl Pattern {
@@ -68,10 +51,8 @@ impl std::str::FromStr for Pattern {
 ///
 /// If the text is not that output.
 pub fn parse(text: &str, pattern: &Pattern, from: &Arc<str>) -> Result<SourceReport, SourceError> {
-    let what = "the output of `scontrol show nodes --json`";
-    let shown: ShowNodes = serde_json::from_str(text).map_err(|source| SourceError::Json { what, source })?;
     let mut report = SourceReport::default();
-    for node in shown.nodes {
+    for node in show_nodes::parse(text)? {
         let evidence = || Evidence { source: SourceKind::Features, from: Arc::clone(from), line: None };
         let texts = node.features.iter().chain([&node.comment, &node.extra]);
         for key in texts.filter_map(|text| pattern.key(text)) {

@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::Path;
 
 use imex_topology::node_map::{NodeMapError, Scope, members, text};
-use serde::{Deserialize, Serialize};
+use imex_topology::show_nodes;
+use serde::Serialize;
 
 use super::args::{NodeMapArgs, ScopeArg};
 use super::{files, sources};
@@ -23,17 +24,6 @@ struct Map<'a> {
     text: String,
     /// What the sources warn of.
     warnings: &'a [String],
-}
-
-#[derive(Deserialize)]
-struct Shown {
-    nodes: Vec<ShownNode>,
-}
-
-#[derive(Deserialize)]
-struct ShownNode {
-    name: String,
-    address: String,
 }
 
 /// Runs the command.
@@ -82,7 +72,7 @@ pub(crate) fn failure(error: NodeMapError) -> Failure {
 
 /// The nodes' addresses in the output of `scontrol show nodes --json`.
 pub(crate) fn addresses(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
-    let shown: Shown = serde_json::from_str(&files::read(path)?)
-        .map_err(|error| Failure::new(Exit::SourceUnreadable, &error).about(&path.display().to_string()))?;
-    Ok(shown.nodes.into_iter().map(|node| (node.name, node.address)).collect())
+    let nodes = show_nodes::parse(&files::read(path)?).map_err(|error| files::unreadable(path, &error))?;
+    let addressed = nodes.into_iter().filter(|node| !node.address.is_empty());
+    Ok(addressed.map(|node| (node.name, node.address)).collect())
 }
