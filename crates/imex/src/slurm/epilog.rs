@@ -112,7 +112,13 @@ fn clean(
             let cleaned = watchdog.run(epilog::run(me, hands, account.clock));
             cleaned.map_err(|cut| NotDone { ending: cut.ending(), message: chain(&cut) })
         });
-    let report = report.inspect_err(|not_done| say(Level::Error, &not_done.message))?;
+    let report = match report {
+        Ok(report) => report,
+        Err(not_done) => {
+            say(Level::Error, &not_done.message);
+            return Err(not_done);
+        }
+    };
     for did in &report.did {
         say(Level::Info, &did.to_string());
     }
