@@ -35,7 +35,7 @@ use crate::tree;
 
 pub(crate) use cluster::{Cluster, Said, Seat};
 pub(crate) use conf::{DEVICES, Kind, Machines, Network, Setup};
-pub(crate) use fakes::{CHANNELS_FILE, DRIVER};
+pub(crate) use fakes::{CHANNELS_FILE, DRIVER, channels_open};
 pub(crate) use keeper::Keep;
 pub(crate) use layer::File;
 pub(crate) use measure::Usage;

@@ -14,6 +14,8 @@ use std::path::Path;
 
 use super::layer::File;
 use super::{LAB, filesystem};
+use crate::error::TaskError;
+use crate::tree;
 
 pub(super) mod metadata;
 
@@ -50,6 +52,17 @@ Before=slurmd.service
 [Service]
 ExecStart=LAB slurm-lab metadata
 ";
+
+/// Whether channel 1 can be opened: this machine has the driver whose devices are the channels, and a CPU of that number.
+pub(crate) fn channels_open() -> Result<bool, TaskError> {
+    let has_cpu = Path::new("/sys/devices/system/cpu/cpu1").exists();
+    Ok(has_cpu && is_driver(&tree::read(Path::new("/proc/devices"))?))
+}
+
+fn is_driver(devices: &str) -> bool {
+    let number = CHANNEL_MAJOR.to_string();
+    devices.lines().any(|line| line.split_whitespace().eq([number.as_str(), "cpu/cpuid"]))
+}
 
 /// What they need on every machine's disk.
 pub(super) fn files() -> Vec<File> {
@@ -114,6 +127,12 @@ fn devices(real: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_driver_is_known_by_number_and_name() {
+        assert!(is_driver("Character devices:\n  1 mem\n203 cpu/cpuid\n"));
+        assert!(!is_driver("Character devices:\n203 other\n202 cpu/cpuid\n"));
+    }
 
     #[test]
     fn the_drivers_lines_are_among_the_character_devices() {
