@@ -28,8 +28,8 @@ pub(crate) struct Rotation {
 }
 
 /// A file that is begun anew when it has reached its size, or when somebody has moved or removed it: that is noticed within a
-/// second. Writing to it never fails for the caller: what cannot be written is counted, and the count is written as soon as
-/// writing works again.
+/// second, whose records are in the file that was moved, or gone with the one that was removed. Writing to it never fails for
+/// the caller: what cannot be written is counted, and the count is written as soon as writing works again.
 #[derive(Debug)]
 pub(crate) struct RotatingFile {
     path: PathBuf,
