@@ -86,7 +86,7 @@ impl NodeFaultKind {
     fn hint(&self) -> Option<&'static str> {
         match self {
             NodeFaultKind::Empty => Some(
-                "write one IP address or host name per line, this machine's included; a job's prolog may have \
+                "write one IP address or host name per line, this machine's included; a job's epilog may have \
                  emptied the file, then start the service from the prolog only",
             ),
             NodeFaultKind::TooMany { .. } => Some("is it the right file?"),

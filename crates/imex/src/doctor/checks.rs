@@ -116,6 +116,26 @@ pub(crate) fn known(id: &str) -> Result<&'static Check, String> {
     })
 }
 
+/// What a prolog, epilog or sweep makes and takes away: the channel, the service with its map and port, the domain, the lease.
+const CHANGING: [&str; 12] =
+    ["D04", "D05", "D11", "D14", "D15", "D16", "D20", "D21", "D30", "D31", "D32", "D34"];
+
+impl Check {
+    /// Judges. While a script is at work, what it is changing is not called wrong: nobody should requeue a job whose epilog is
+    /// taking its domain away.
+    pub(crate) fn finding(&self, facts: &Facts) -> Finding {
+        let finding = (self.judge)(facts);
+        let wrong = matches!(finding.verdict, Verdict::Fail | Verdict::Warn);
+        if wrong && facts.job.at_work && CHANGING.contains(&self.id) {
+            return Finding::unknown(format!(
+                "a prolog, epilog or sweep is at work, look again when it has ended; now: {}",
+                finding.evidence
+            ));
+        }
+        finding
+    }
+}
+
 impl Verdict {
     /// The word for people.
     pub(crate) const fn word(self) -> &'static str {

@@ -258,6 +258,8 @@ pub(crate) struct Job {
     pub(crate) prologs: Told<Vec<Run>>,
     /// The newest records of epilogs and sweeps.
     pub(crate) epilogs: Told<Vec<Run>>,
+    /// If a prolog, epilog or sweep was at work before or after the rest was looked at.
+    pub(crate) at_work: bool,
     /// Of the folders of `[files]` those on a file system that other machines may have as well: key, folder, file system.
     pub(crate) shared: Told<Vec<(String, PathBuf, String)>>,
 }

@@ -44,6 +44,8 @@ pub(super) async fn gather(look: &LookArgs) -> Facts {
     let admission = admission(look, &operator, &domain);
     let network = network::network(look, &config, domain.known());
     let slurm = slurm::slurm(look, &operator, &node);
+    // One that has begun meanwhile has changed what was still to be looked at.
+    job.at_work |= jobs::at_work(look, &operator);
     Facts {
         node,
         time: clock::timestamp(),

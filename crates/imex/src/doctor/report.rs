@@ -42,7 +42,7 @@ impl Examined {
     /// Runs these checks.
     pub(super) fn of(facts: &Facts, checks: &[&'static Check]) -> Self {
         let checks: Vec<Row> = (checks.iter())
-            .map(|check| Row { id: check.id, name: check.name, finding: (check.judge)(facts) })
+            .map(|check| Row { id: check.id, name: check.name, finding: check.finding(facts) })
             .collect();
         let of = |verdict| checks.iter().filter(|row| row.finding.verdict == verdict).count();
         let (failed, warned, untold) = (of(Verdict::Fail), of(Verdict::Warn), of(Verdict::Unknown));

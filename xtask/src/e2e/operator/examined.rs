@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{COMMAND, parse};
-use crate::e2e::rig::Rig;
+use crate::e2e::rig::{LIMIT, Rig};
 use crate::error::TaskError;
 use crate::slurm_lab::Seat;
 
@@ -16,9 +16,14 @@ impl Examined {
     /// Asks a node, as root or as a user.
     pub(super) fn of(rig: &Rig, node: u8, user: Option<&str>) -> Result<Self, TaskError> {
         let seat = Seat { node: Some(node), user };
-        let said = rig.cluster().exec_at(seat, &["imex", "doctor", "--json"], COMMAND)?;
-        Examined::parse(&said.out)
-            .map_err(|error| error.on(&format!("node{node} says {}{}", said.out, said.err)))
+        let (mut out, mut err) = (String::new(), String::new());
+        // A sweep of the HealthCheckProgram comes each five seconds, and what it may be changing is not judged meanwhile.
+        rig.until("no script is at work while doctor looks", LIMIT, || {
+            let said = rig.cluster().exec_at(seat, &["imex", "doctor", "--json"], COMMAND)?;
+            (out, err) = (said.out, said.err);
+            Ok(!out.contains("sweep is at work"))
+        })?;
+        Examined::parse(&out).map_err(|error| error.on(&format!("node{node} says {out}{err}")))
     }
 
     /// What it printed.

@@ -26,6 +26,24 @@ fn a_healthy_node_with_a_job_fails_no_check() {
 }
 
 #[test]
+fn what_a_script_at_work_is_changing_is_not_called_wrong() {
+    let stopped = |facts: &mut Facts| unit(facts).active = ActiveState::Inactive;
+    let verdicts = |facts: &Facts, id| known(id).unwrap().finding(facts).verdict;
+    let mut facts = healthy();
+    stopped(&mut facts);
+    facts.job.epilogs = Told::Unknown("not root".into());
+    facts.service.processes.push(facts.service.processes[0].clone());
+    assert_eq!(verdicts(&facts, "D11"), Verdict::Fail);
+    let second_daemon = verdicts(&facts, "D12");
+    facts.job.at_work = true;
+    assert_eq!(verdicts(&facts, "D11"), Verdict::Unknown);
+    assert_eq!(known("D11").unwrap().finding(&facts).fix, None);
+    // No script makes a second daemon.
+    assert_eq!(verdicts(&facts, "D12"), second_daemon);
+    assert!(CHANGING.iter().all(|id| known(id).is_ok()));
+}
+
+#[test]
 fn a_node_without_the_hardware_is_not_ill() {
     let wrong: Vec<_> = ALL
         .iter()
@@ -410,6 +428,7 @@ fn one_job() -> Job {
         lives: BTreeMap::new(),
         prologs: Told::Known(vec![run(0)]),
         epilogs: Told::Known(vec![run(0)]),
+        at_work: false,
         shared: Told::Known(vec![]),
     }
 }
@@ -441,6 +460,7 @@ fn bare() -> Facts {
         lives: BTreeMap::new(),
         prologs: Told::Known(vec![]),
         epilogs: Told::Known(vec![]),
+        at_work: false,
         shared: Told::Known(vec![]),
     };
     facts.slurm.findings = Told::Known(None);

@@ -9,12 +9,13 @@ use std::time::Duration;
 use imex_config::operator::{Files, Operator};
 use imex_host::lease::Leases;
 use imex_host::{Program, boot};
+use imex_slurm::lock;
 use imex_slurm::machine::Unknown;
 use imex_slurm::record::FOLDER;
 use imex_slurm::sweep::{Life, life};
 use serde_json::Value;
 
-use super::{text, told, under};
+use super::{text, told, under, within};
 use crate::doctor::args::LookArgs;
 use crate::doctor::facts::{Job, JobDomain, Run, Told};
 
@@ -52,7 +53,17 @@ pub(super) fn job(look: &LookArgs, operator: &Operator) -> Job {
         lives: BTreeMap::new(),
         prologs,
         epilogs,
+        at_work: at_work(look, operator),
         shared: shared(&under(&look.root, "/proc/self/mountinfo"), &operator.files),
+    }
+}
+
+/// If a prolog, epilog or sweep has its turn. Where that cannot be told nobody is taken to be at work.
+pub(super) fn at_work(look: &LookArgs, operator: &Operator) -> bool {
+    let (run, locks) = (operator.files.run.clone(), under(&look.root, "/proc/locks"));
+    match within(look.ask, "the folder of turns", move || lock::is_taken(&run, &locks)) {
+        Told::Known(taken) => taken.unwrap_or(false),
+        Told::Unknown(_) => false,
     }
 }
 
