@@ -173,7 +173,7 @@ pub(crate) struct OfLab {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct KillArgs {
     /// Number of the node, from 0
-    #[arg(value_name = "K")]
+    #[arg(value_name = "K", value_parser = node_number)]
     pub(crate) node: usize,
     /// TERM: leave gracefully; KILL: end at once; STOP: fall silent; CONT: go on after STOP
     #[arg(long, value_enum, ignore_case = true, default_value = "KILL")]
@@ -185,7 +185,7 @@ pub(crate) struct KillArgs {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct StartArgs {
     /// Number of the node, from 0
-    #[arg(value_name = "K")]
+    #[arg(value_name = "K", value_parser = node_number)]
     pub(crate) node: usize,
     #[command(flatten)]
     pub(crate) lab: OfLab,
@@ -277,6 +277,11 @@ pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
 /// A number of nodes; which are too many the lab says.
 fn whole(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "it must be a whole number, 1 or more".to_owned())
+}
+
+/// The number of a node of a lab; which there are the lab says.
+fn node_number(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "it must be the number of a node: 0, 1, 2, …".to_owned())
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {
