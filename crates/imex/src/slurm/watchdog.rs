@@ -8,7 +8,9 @@
 //! A script that is at work answers SIGTERM itself, with all that it knows: [`Watchdog::run`]. One of the two tells how the
 //! run ended, never both.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -152,13 +154,7 @@ impl Watchdog {
     ///
     /// If it did not come to its own end. After SIGTERM the telling is the script's: [`Watchdog::ends`].
     pub(super) fn run<F: Future>(&self, work: F) -> Result<F::Output, Cut> {
-        let (parks, wakes) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .on_thread_park(move || parks.waits.store(true, Ordering::Release))
-            .on_thread_unpark(move || wakes.waits.store(false, Ordering::Release))
-            .build()
-            .map_err(Cut::NoRuntime)?;
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(Cut::NoRuntime)?;
         runtime.block_on(async {
             let mut terminated = signal(SignalKind::terminate()).map_err(Cut::NoSignals)?;
             tokio::select! {
@@ -168,7 +164,7 @@ impl Watchdog {
                     self.ends();
                     Err(self.shared.terminated())
                 }
-                done = work => Ok(done),
+                done = self.shared.noting(work) => Ok(done),
             }
         })
     }
@@ -188,6 +184,19 @@ impl Shared {
     /// Nothing can panic while it is held; if something does, what it holds is whole all the same.
     fn watched(&self) -> MutexGuard<'_, Watched> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does the work, and notes whether it waits. What wakes it does not count as work: SIGTERM is answered before the work
+    /// has its next turn.
+    async fn noting<F: Future>(&self, work: F) -> F::Output {
+        let mut work = pin!(work);
+        poll_fn(|context| {
+            self.waits.store(false, Ordering::Release);
+            let done = work.as_mut().poll(context);
+            self.waits.store(done.is_pending(), Ordering::Release);
+            done
+        })
+        .await
     }
 
     /// Whether the script waits for something that wakes it.
