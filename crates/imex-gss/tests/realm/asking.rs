@@ -5,12 +5,16 @@ use std::io::{ErrorKind, Read};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use imex_gss::{AuthError, Blame, Fault, Kerberos, Settings};
+use imex_gss::{AuthError, Blame, Fault, GssStream, Kerberos, Settings};
 use imex_lab::Kdc;
+use tokio::io::DuplexStream;
 use tokio::time::{Instant, sleep};
 
 use super::failing::with_tickets;
 use super::story::{Realm, chain, echo, failure, host, link, load, meet, tell};
+
+/// An end of a link.
+type Link = GssStream<DuplexStream>;
 
 const LONG: Duration = Duration::from_secs(36_000);
 
@@ -71,7 +75,7 @@ fn a_kdc_that_is_silent_holds_up_neither_the_caller_nor_those_with_tickets() {
             four.initiate(near, &host(3)).await
         });
         let mut asking = tokio::task::spawn_blocking(move || silent.accept().unwrap().0).await.unwrap();
-        let (mut near, mut far) = link(&cached, &three).await;
+        let (mut near, mut far) = link_soon(&cached, &three).await;
         echo(&mut near, &mut far, "hello").await;
         assert!(is_open(&mut asking), "the library has given up, and no longer waits for the KDC");
         assert!(matches!(failure(dial.await.unwrap()), AuthError::Silent { .. }));
@@ -86,8 +90,8 @@ fn a_peer_of_a_realm_whose_kdc_is_silent_is_alone_with_its_trouble() {
         tokio::time::resume();
         let (_other, _silent) = silent_realm(&realm);
         let node = |node, lifetime| load(Settings { lifetime, retry_interval: HOUR, ..realm.node(node) });
-        // Links are renewed again and again, each time with a second left for it.
-        let short = Duration::from_secs(3);
+        // Links are renewed again and again, each time with three seconds left for it.
+        let short = Duration::from_secs(9);
         let (two, three, four) = (node(2, Some(short)), node(3, Some(HOUR)), node(4, Some(HOUR)));
         let (mut first, mut far_first) = link(&two, &three).await;
         let (mut second, mut far_second) = link(&two, &four).await;
@@ -98,8 +102,8 @@ fn a_peer_of_a_realm_whose_kdc_is_silent_is_alone_with_its_trouble() {
             while begun.elapsed() < 2 * short || dials < 20 || silences.get() < 8 {
                 echo(&mut first, &mut far_first, "traffic goes on").await;
                 echo(&mut second, &mut far_second, "traffic goes on").await;
-                // And new ones are made: one that waits behind those for the far realm comes to nothing.
-                link(&two, &three).await;
+                // And new ones are made.
+                link_soon(&two, &three).await;
                 dials += 1;
             }
         };
@@ -108,6 +112,19 @@ fn a_peer_of_a_realm_whose_kdc_is_silent_is_alone_with_its_trouble() {
             () = dial_far(&two, &silences) => {}
         }
     });
+}
+
+/// Dials one that has all it needs. On the real clock a busy machine may take longer than a call may, once or twice; one that
+/// waits behind those for the silent KDC comes to nothing each time.
+async fn link_soon(two: &Kerberos, three: &Kerberos) -> (Link, Link) {
+    let mut failed = Vec::new();
+    while failed.len() < 5 {
+        match meet(two, three).await {
+            (Ok(near), Ok(far)) => return (near, far),
+            (near, far) => failed.extend(near.err().or(far.err())),
+        }
+    }
+    panic!("it failed each time: {failed:?}");
 }
 
 /// Dials many peers of the far realm at once, again and again, for ever; counts how often nobody answered.
