@@ -426,6 +426,7 @@ complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_
 complete -c imex -n "__fish_imex_using_subcommand validate; and not __fish_seen_subcommand_from member help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -s c -l config -d 'How domains are made: openimex.toml' -r -F
 complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l node -d 'This node\'s name in Slurm' -r -f
+complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l job -d 'The job that this runs in, as Slurm says it' -r -f
 complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l ask -d 'How long one question may take' -r -f
 complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l path -d 'Where other programs are looked for: folders with colons between' -r
 complete -c imex -n "__fish_imex_using_subcommand validate; and __fish_seen_subcommand_from member" -l environment-path -d 'What PATH says' -r

@@ -62,7 +62,10 @@ pub(super) fn run(args: &ScriptArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
                 None => tell(args, job, (&report, &problems), out),
             }
         }
-        (Err(not_done), _) => {
+        (Err(mut not_done), wrong) => {
+            if let Some(wrong) = wrong {
+                not_done.message = format!("{}; and {}", not_done.message, wrong.message());
+            }
             let failure = not_done.kept(&account);
             watchdog.ends();
             Err(failure.into())

@@ -5,6 +5,7 @@ use std::io::Write;
 use imex_config::{Operator, chain};
 use imex_slurm::clock::Clock;
 use imex_slurm::epilog::{Did, Hands};
+use imex_slurm::outcome::Ending;
 use imex_slurm::record::Kind;
 use imex_slurm::sweep::{self, Finding, Sweep, What};
 use serde::Serialize;
@@ -42,7 +43,16 @@ pub(super) fn run(args: &SweepArgs, out: &mut dyn Write) -> Result<Exit, Stop> {
     let node = args.node.as_deref();
     let machine = ThisMachine::new(&operator.tools);
     let after = |step: &str| watchdog.after(step);
-    let hands = Hands { operator: &operator, manager: manager(&operator)?, after: &after };
+    let manager = match manager(&operator) {
+        Ok(manager) => manager,
+        Err(failure) => {
+            let (ending, message) = (Ending::Misconfigured, failure.message());
+            account.keep(&account.record(), &Outcome { ending: ending.word(), exit: exit(ending), message });
+            watchdog.ends();
+            return Err(failure.into());
+        }
+    };
+    let hands = Hands { operator: &operator, manager, after: &after };
     watchdog.doing(format!("looking for what was left in {}", operator.files.state.display()));
     let swept = watchdog.run(sweep::run(node, &machine, hands, clock));
     watchdog.doing(format!("writing its record in {}", operator.files.state.display()));

@@ -94,6 +94,9 @@ pub(crate) struct MemberArgs {
     /// This node's name in Slurm
     #[arg(long, value_name = "NAME", env = "SLURMD_NODENAME", hide_env = true)]
     pub(crate) node: Option<String>,
+    /// The job that this runs in, as Slurm says it
+    #[arg(long, value_name = "ID", env = "SLURM_JOB_ID", hide = true)]
+    pub(crate) job: Option<String>,
     /// Tell it in short lines with checks, which srun does not mix with those of other nodes
     #[arg(long)]
     pub(crate) pieces: bool,

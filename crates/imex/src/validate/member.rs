@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 
 use imex_config::operator::{self, Channels as Use, Operator};
+use imex_host::boot::{self, BootId};
 use imex_host::channel::{Access, Channel, Channels};
 use imex_host::identify;
 use serde::{Deserialize, Serialize};
 
 use super::args::MemberArgs;
 use crate::doctor::args::LookArgs;
-use crate::doctor::facts::{Admission, Told};
+use crate::doctor::facts::{Admission, JobDomain, Told};
 use crate::doctor::gather::{admission, hardware, job_domain, names_of_map, node_name, own_domain};
 use crate::exit::Exit;
 use crate::failure::{Failure, Stop};
@@ -67,9 +68,12 @@ pub(crate) enum Spared {
 }
 
 impl Spared {
-    /// By the stage in the state of the job's domain.
-    fn of(stage: &str) -> Option<Self> {
-        match stage {
+    /// By the state of the job's domain, if it is of this job and boot: what an earlier one left here excuses nobody.
+    fn of(domain: &JobDomain, job: Option<&str>, boot: Option<&BootId>) -> Option<Self> {
+        let own = boot.is_some_and(|boot| boot.as_str() == domain.boot_id)
+            && job.is_some_and(|job| job == domain.job.to_string());
+        match domain.stage.as_str() {
+            _ if !own => None,
             "channel_only" => Some(Spared::ChannelOnly),
             "skipped" => Some(Spared::Skipped),
             _ => None,
@@ -121,7 +125,8 @@ pub(super) fn run(args: &MemberArgs, out: &mut dyn Write) -> Result<Exit, Stop> 
     let fabrics: Option<Vec<_>> = gpus.map(|gpus| gpus.iter().map(|gpu| gpu.fabric.clone()).collect());
     let wanted =
         operator.channels.channels != Use::Off && matches!(driver.channels_major, Told::Known(Some(_)));
-    let spared = job.and_then(|job| Spared::of(&job.stage));
+    let boot = boot::id(&args.root.join(boot::DEFAULT_ID_PATH.trim_start_matches('/'))).ok();
+    let spared = job.and_then(|job| Spared::of(job, args.job.as_deref(), boot.as_ref()));
     let channel = match wanted && spared != Some(Spared::Skipped) {
         true => seen(&Channels::at(&operator.channels.directory), args),
         false => ChannelSeen::NotApplicable,
@@ -193,4 +198,38 @@ fn seen(channels: &Channels, args: &MemberArgs) -> ChannelSeen {
 
 fn number(channel: Channel) -> u32 {
     channel.file_name().trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_excuses_its_own_job_on_its_own_boot_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("boot_id");
+        std::fs::write(&path, "3f9bd2c8-7f0e-4d2a-9d53-0a4cf1b2c3d4\n").unwrap();
+        let boot = boot::id(&path).unwrap();
+        let mut domain = JobDomain {
+            job: 7,
+            node: None,
+            uid: None,
+            boot_id: boot.as_str().to_owned(),
+            stage: "skipped".to_owned(),
+            reason: None,
+            domain_id: None,
+            block: None,
+            members: Vec::new(),
+            channel: None,
+        };
+        assert_eq!(Spared::of(&domain, Some("7"), Some(&boot)), Some(Spared::Skipped));
+        assert_eq!(Spared::of(&domain, Some("8"), Some(&boot)), None);
+        assert_eq!(Spared::of(&domain, None, Some(&boot)), None);
+        assert_eq!(Spared::of(&domain, Some("7"), None), None);
+        domain.stage = "up".to_owned();
+        assert_eq!(Spared::of(&domain, Some("7"), Some(&boot)), None);
+        domain.stage = "channel_only".to_owned();
+        domain.boot_id = "another".to_owned();
+        assert_eq!(Spared::of(&domain, Some("7"), Some(&boot)), None);
+    }
 }
