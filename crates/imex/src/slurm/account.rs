@@ -1,4 +1,4 @@
-//! What a script leaves behind about itself: the job's log, and a record of every run.
+//! What a script leaves behind about itself: the job's log, and a record of every run that had something to do.
 
 use std::path::{Path, PathBuf};
 

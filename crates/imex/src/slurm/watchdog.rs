@@ -6,7 +6,8 @@
 //! So the budget holds for the whole, and Slurm's SIGTERM is always answered.
 //!
 //! A script that is at work answers SIGTERM itself, with all that it knows: [`Watchdog::run`]. One of the two tells how the
-//! run ended, never both.
+//! run ended; only where time runs out between the script's record and its last word may the record say one thing and the
+//! exit code, 81, another.
 
 use std::future::poll_fn;
 use std::io;
