@@ -17,7 +17,7 @@ const LOST: &str = "Connection lost to node";
 
 /// Seconds that contexts live, or tickets: a third of it, which is left when they are renewed, is more than that takes on the
 /// slowest machine.
-const LIFETIME: u32 = 6;
+const LIFETIME: u32 = 9;
 
 #[test]
 fn a_kdc_that_is_down_at_the_start_keeps_nobody_from_ready_and_all_heals_when_it_comes() {
