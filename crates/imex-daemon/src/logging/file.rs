@@ -35,7 +35,9 @@ pub(crate) struct RotatingFile {
     path: PathBuf,
     rotation: Rotation,
     file: File,
-    written: u64,
+    /// How much is in it, if it is a file that can be full. A device or pipe begun anew would no longer be one: `/dev/null`
+    /// would become a file for the whole machine.
+    written: Option<u64>,
     lost: u64,
     /// When it is looked for next.
     next_look: Moment,
@@ -48,7 +50,7 @@ impl RotatingFile {
         if !plan.append {
             file.set_len(0)?;
         }
-        let written = file.metadata()?.len();
+        let written = size(&file, &plan.path);
         let (path, rotation) = (plan.path.clone(), plan.rotation);
         Ok(RotatingFile { path, rotation, file, written, lost: 0, next_look: Moment::ZERO })
     }
@@ -75,7 +77,8 @@ impl RotatingFile {
             self.next_look = now + LOOK;
             self.find_again();
         }
-        if self.written > 0 && self.written.saturating_add(size) > self.rotation.max_bytes {
+        let is_full = |written: u64| written > 0 && written.saturating_add(size) > self.rotation.max_bytes;
+        if self.written.is_some_and(is_full) {
             if self.rotation.keep == 0 {
                 return Ok(());
             }
@@ -90,7 +93,7 @@ impl RotatingFile {
 
     fn append(&mut self, text: &[u8]) -> io::Result<()> {
         self.file.write_all(text)?;
-        self.written += text.len() as u64;
+        self.written = self.written.map(|written| written + text.len() as u64);
         Ok(())
     }
 
@@ -103,7 +106,7 @@ impl RotatingFile {
             return;
         }
         if let Ok(file) = open(&self.path) {
-            self.written = file.metadata().map_or(0, |found| found.len());
+            self.written = size(&file, &self.path);
             self.file = file;
         }
     }
@@ -119,9 +122,19 @@ impl RotatingFile {
             moved => moved?,
         }
         self.file = open(&self.path)?;
-        self.written = 0;
+        self.written = size(&self.file, &self.path);
         Ok(())
     }
+}
+
+/// How much is in a plain file. Nothing that counts is in a device or pipe, nor in what one of the system's links leads to
+/// (`/dev/stdout`): moved, the link would be gone for all programs.
+fn size(file: &File, path: &Path) -> Option<u64> {
+    let is_link = || fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    if path.starts_with("/dev") && is_link() {
+        return None;
+    }
+    file.metadata().ok().filter(fs::Metadata::is_file).map(|found| found.len())
 }
 
 /// Opens for appending. A pipe that nobody reads is refused, where a plain `open` would wait for a reader for ever.
@@ -162,6 +175,20 @@ mod tests {
         let mut file = rotating(dir.path(), 0);
         (0..10).for_each(|_| file.write(b"1234\n", Moment::ZERO));
         assert_eq!(fs::read_to_string(dir.path().join("log")).unwrap(), "1234\n");
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_never_full() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        let mut file = rotating(dir.path(), 1);
+        (0..10).for_each(|_| file.write(b"1234567890\n", Moment::ZERO));
+        assert_eq!(fs::read_link(&path).unwrap(), Path::new("/dev/null"));
+        assert!(!dir.path().join("log.1").exists());
+        let stdout = Path::new("/dev/stdout");
+        assert_eq!(size(&File::open(dir.path()).unwrap(), dir.path()), None);
+        assert_eq!(size(&tempfile::tempfile().unwrap(), stdout), None);
     }
 
     #[test]
