@@ -20,7 +20,7 @@ pub trait Machine: Sync {
     /// The value of an environment variable, for credentials that are kept there.
     fn variable(&self, name: &str) -> Option<OsString>;
 
-    /// Which file a path leads to, by whatever way; `None` if there is none.
+    /// Which plain file a path leads to, by whatever way; `None` if to none.
     fn file(&self, path: &Path) -> Option<FileId>;
 }
 
@@ -80,7 +80,7 @@ impl Machine for ThisMachine {
     }
 
     fn file(&self, path: &Path) -> Option<FileId> {
-        let found = fs::metadata(path).ok()?;
+        let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         Some(FileId { device: found.dev(), inode: found.ino() })
     }
 }
@@ -117,6 +117,7 @@ mod tests {
         }
         assert_ne!(ThisMachine.file(&other), id);
         assert_eq!(ThisMachine.file(&dir.path().join("none")), None);
+        assert_eq!(ThisMachine.file(Path::new("/dev/null")), None);
     }
 
     #[test]

@@ -59,7 +59,9 @@ fn report_device(values: &mut Values<'_>, key: &Key, path: &Path) {
 fn report(values: &mut Values<'_>, taken: &[Named], key: &Key, named: &Named) {
     let Named { path, file, .. } = named;
     let is_it = |other: &&Named| other.path == *path || (file.is_some() && other.file == *file);
-    if let Some(other) = taken.iter().find(is_it).filter(|_| !path.starts_with("/dev")) {
+    // Two may go to the same device, or to what the daemon's standard output and error are.
+    let of_the_system = |other: &&Named| path.starts_with("/dev") && other.path.starts_with("/dev");
+    if let Some(other) = taken.iter().find(|other| is_it(other) && !of_the_system(other)) {
         let spelled =
             if other.path == *path { String::new() } else { format!(" ({})", other.path.display()) };
         let what = format!("{}: {} is {}{spelled} already", key.name, path.display(), other.purpose);

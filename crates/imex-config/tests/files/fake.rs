@@ -38,7 +38,8 @@ const NAMES: [(&str, &[&str]); 5] = [
 const VARIABLES: [(&str, &str); 2] = [("SERVER_KEY", "-----BEGIN PRIVATE KEY-----\n"), ("NOT_PEM", "secret")];
 
 /// Files that exist, each with all its names.
-const FILES: [&[&str]; 2] = [&["config.cfg", "/etc/imex/../imex/config.cfg"], &["/nodes", "/link/to/nodes"]];
+const FILES: [&[&str]; 2] =
+    [&["config.cfg", "/etc/imex/../imex/config.cfg", "/dev/fd/9"], &["/nodes", "/dev/../nodes"]];
 
 impl FakeMachine {
     /// How many names have been looked up.

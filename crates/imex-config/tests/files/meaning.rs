@@ -105,7 +105,8 @@ fn a_file_with_a_purpose_of_its_own_is_not_used_for_another() {
     }
     for (key, file, purpose) in [
         ("LOG_FILE_NAME", "/etc/imex/../imex/config.cfg", "the configuration file (config.cfg)"),
-        ("STATS_FILE_NAME", "/link/to/nodes", "IMEX_NODE_CONFIG_FILE (/nodes)"),
+        ("LOG_FILE_NAME", "/dev/fd/9", "the configuration file (config.cfg)"),
+        ("STATS_FILE_NAME", "/dev/../nodes", "IMEX_NODE_CONFIG_FILE (/nodes)"),
     ] {
         let told = told(&format!("{key}={file}\n"));
         assert!(told.contains(&format!("error: {key}: {file} is {purpose} already")), "{told}");
