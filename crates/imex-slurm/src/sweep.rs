@@ -173,6 +173,12 @@ struct Time {
 }
 
 impl Time {
+    /// The first half of a budget that begins now: a controller that does not answer must not take the time in which the
+    /// service stops, or its map and channel would be taken away under it.
+    fn half(self, budget: Duration) -> Self {
+        Time { budget: Budget::new(self.clock.now(), budget / 2), ..self }
+    }
+
     /// How long a part of it may take that would like `wish`.
     fn step(self, wish: Duration) -> Duration {
         self.budget.step(self.clock.now(), wish)
@@ -187,7 +193,8 @@ async fn swept<M: Machine, S: ServiceManager>(
 ) -> Result<Sweep, epilog::Problem> {
     let operator = hands.operator;
     let seen = Seen::now(operator)?;
-    let within = || time.step(operator.tools.scontrol_deadline);
+    let asking = time.half(operator.epilog_budget);
+    let within = || asking.step(operator.tools.scontrol_deadline);
     let lives = ask(node, machine, &seen, within).await;
     let turn = match lock::turn(&operator.files.run, time.step(TURN)).await {
         Ok(turn) => turn,
@@ -448,6 +455,14 @@ mod tests {
         assert!(taken(&["7.0"], Life::Ended));
         assert!(!taken(&["7.0"], Life::Runs) && !taken(&["7.0"], Life::Unknown));
         assert!(!taken(&["backup"], Life::Ended));
+    }
+
+    #[test]
+    fn questions_leave_half_of_the_budget_to_what_follows() {
+        let (clock, budget) = (Clock::start(), Duration::from_secs(60));
+        let time = Time { clock, budget: Budget::new(clock.now(), budget) };
+        assert!(time.step(budget) > budget / 2);
+        assert!(time.half(budget).step(budget) <= budget / 2);
     }
 
     /// What a node's state is.
